@@ -22,6 +22,8 @@ NAVIGATION = (
 )
 """Main navigation: label and URL name. Suites and their results come first."""
 FIRST_NEIGHBOUR = "propara-list"
+WITHIN = {"human-data-list": "suite-list"}
+"""Sections without an entry of their own, by URL name, and the entry that they belong to."""
 IN_BITS = ("suite-list", "model-list", "leaderboard", "collection-list", "run-list", "compare")
 """URL names of the sections that show surprisal."""
 
@@ -42,11 +44,14 @@ def site(request: HttpRequest) -> dict[str, Any]:
 
 def navigation(path: str) -> list[dict[str, Any]]:
     """Return the main navigation for this path as dicts of label, address, is_here and starts_group."""
+    parts = {
+        name: [name, *(part for part, whole in WITHIN.items() if whole == name)] for _, name in NAVIGATION
+    }
     return [
         {
             "label": label,
-            "address": (address := reverse(name)),
-            "is_here": path.startswith(address),
+            "address": reverse(name),
+            "is_here": path.startswith(tuple(map(reverse, parts[name]))),
             "starts_group": name == FIRST_NEIGHBOUR,
         }
         for label, name in NAVIGATION

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import django_filters
+from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.http.response import HttpResponseBase
 from django.urls import path
@@ -109,6 +110,12 @@ class CollectionCard(Body):
         required=False,
         help_text="the complete list; suites missing from it are removed, except those that you may not see",
     )
+    human_data = serializers.ListField(
+        child=serializers.SlugField(max_length=80),
+        max_length=MAX_NAMES,
+        required=False,
+        help_text="slugs, the complete list, of human data of the collection’s suites; as for suites",
+    )
 
 
 class NewCollection(CollectionCard):
@@ -205,6 +212,19 @@ def unique_revisions(request: Request, entries: list[dict[str, Any]]) -> list[Su
     return list(revisions.values())
 
 
+def set_human_data(request: SignedInApiRequest, collection: Collection, slugs: list[str]) -> None:
+    """Replace the collection's human data. Raises a 400 that names what is no human data of its suites."""
+    rows = services.addable_data(collection, request.user).filter(slug__in=slugs).distinct()
+    known = {data.slug: data for data in rows}
+    if missing := [
+        FieldError(f"$.human_data[{place}]", f"The collection’s suites have no human data “{slug}”.")
+        for place, slug in enumerate(slugs)
+        if slug not in known
+    ]:
+        raise invalid(*missing)
+    services.set_human_data(collection, list(known.values()), actor=request.user)
+
+
 class CollectionList(CollectionView, ListView):
     filterset_class = CollectionFilter
 
@@ -218,14 +238,18 @@ class CollectionList(CollectionView, ListView):
         """Create a collection, visible only to its owner, collaborators and staff until it is published. Its suites are
         frozen revisions that you may see."""
         body = self.body()
-        made = services.create_collection(
-            actor=request.user,
-            slug=body["slug"],
-            title=body["title"],
-            description=body.get("description", ""),
-            reference=body.get("reference", ""),
-            revisions=unique_revisions(request, body.get("suites", [])),
-        )
+        revisions = unique_revisions(request, body.get("suites", []))
+        with transaction.atomic():
+            made = services.create_collection(
+                actor=request.user,
+                slug=body["slug"],
+                title=body["title"],
+                description=body.get("description", ""),
+                reference=body.get("reference", ""),
+                revisions=revisions,
+            )
+            if "human_data" in body:
+                set_human_data(request, made, body["human_data"])
         return self.refreshed(made, "api-collection")
 
 
@@ -248,6 +272,8 @@ class CollectionDetail(CollectionView):
                 for name in ("title", "description", "reference")
             }
             services.change_collection(collection, actor=request.user, revisions=revisions, **card)
+            if "human_data" in body:
+                set_human_data(request, collection, body["human_data"])
         return self.refreshed(collection)
 
     @operation("Delete a collection", status=204)

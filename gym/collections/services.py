@@ -125,6 +125,7 @@ def change_collection(
         if revisions is not None:
             collection.entries.all().delete()
             _fill(collection, revisions)
+            _drop_other_data(collection)
 
 
 def add_revision(collection: Collection, revision: SuiteRevision, *, actor: User) -> CollectionEntry:
@@ -147,7 +148,15 @@ def add_revision(collection: Collection, revision: SuiteRevision, *, actor: User
 def remove_revision(collection: Collection, revision: SuiteRevision, *, actor: User) -> None:
     _require_change(collection, actor)
     with transaction.atomic():
-        _locked(collection).entries.filter(revision=revision).delete()
+        locked = _locked(collection)
+        locked.entries.filter(revision=revision).delete()
+        _drop_other_data(locked)
+
+
+def _drop_other_data(collection: Collection) -> None:
+    """Remove human data of revisions that are not in the collection."""
+    revisions = collection.entries.values("revision")
+    collection.human_data_entries.exclude(human_data__revision__in=revisions).delete()
 
 
 def human_data_of(collection: Collection, user: AnyUser) -> list[HumanData]:

@@ -80,5 +80,5 @@ def _simulated(run: SuiteRun) -> tuple[HumanData, bytes]:
     accuracy = np.full(len(observations.participants), np.nan)
     data, columns = services.new_data_set(run.revision, demo_user(), TITLE, observations, accuracy)
     data.visibility, data.licence, data.description = Visibility.PUBLIC, LICENCE, DESCRIPTION
-    data.provenance = {"reader": "simulated"}
+    data.is_simulated = True
     return data, columns

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from gym.accounts.models import User
 from gym.jobs.selectors import note_silence
+from gym.people.models import HumanData
+from gym.people.selectors import HEAVY
+from gym.people.selectors import visible_to as visible_human_data
 from gym.runs.models import SuiteRun
 from gym.runs.read.selectors import known_runs
 from gym.sharing.models import Collaborator, Invitation, Offer
@@ -19,7 +22,8 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class Dashboard:
-    """All open invitations, and at most SHOWN objects of each other kind; `more_…` is True if others exist."""
+    """All open invitations, and at most SHOWN objects of each other kind; `more_…` is True if others exist. The newest
+    human data come first."""
 
     invitations: list[Invitation]
     suites: list[Suite]
@@ -30,6 +34,7 @@ class Dashboard:
     more_runs: bool
     models: list[RegisteredModel]
     more_models: bool
+    human_data: list[HumanData]
 
     @property
     def inviters(self) -> list[tuple[User, int]]:
@@ -39,7 +44,7 @@ class Dashboard:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.suites or self.shares or self.runs or self.models)
+        return not (self.suites or self.shares or self.runs or self.models or self.human_data)
 
 
 def dashboard_of(user: User) -> Dashboard:
@@ -59,4 +64,7 @@ def dashboard_of(user: User) -> Dashboard:
         more_runs=len(runs) > SHOWN,
         models=models[:SHOWN],
         more_models=len(models) > SHOWN,
+        human_data=list(
+            visible_human_data(user).filter(owner=user).defer(*HEAVY).order_by("-created")[:SHOWN]
+        ),
     )

@@ -13,13 +13,18 @@ from gym.agents import case_views as agent_cases
 from gym.agents.charts import SUITE_TREND, suite_trend
 from gym.agents.selectors import visible_to as visible_agent_suites
 from gym.lmchallenge import game_views as lmc
-from gym.pages.paper_views import board_named, collection_slug, number_in, revision_named, run_named
+from gym.pages.paper_views import (
+    board_named,
+    collection_slug,
+    comparison_named,
+    human_data_named,
+    number_in,
+    revision_named,
+    run_named,
+)
 from gym.people.comparing import rows_in
-from gym.people.models import PeopleComparison
 from gym.people.pages.model_views import effects_chart, gains_chart
 from gym.people.presenters import data_figure
-from gym.people.selectors import comparisons_of
-from gym.people.selectors import visible_to as visible_human_data
 from gym.propara import submission_views as submissions
 from gym.propara import views as propara
 from gym.runs.pages import compare_views, leaderboard_figures, run_figures
@@ -96,29 +101,20 @@ def _agent_trend(request: HttpRequest) -> Figure:
 
 
 def _people(request: HttpRequest) -> Figure:
-    slug = request.GET.get("data", "").replace("\0", "")[:80]
-    return _drawn(data_figure(get_object_or_404(visible_human_data(request.user), slug=slug)))
+    return _drawn(data_figure(human_data_named(request)))
 
 
 def _gains(request: HttpRequest) -> Figure:
-    return _drawn(gains_chart(_comparison_named(request)))
+    return _drawn(gains_chart(comparison_named(request)))
 
 
 def _effects(request: HttpRequest) -> Figure:
-    comparison = _comparison_named(request)
+    comparison = comparison_named(request)
     place = number_in(request.GET.get("effect", "0"))
     effects = rows_in(comparison.result, "effects")
     if not 0 <= place < len(effects):
         raise Http404("This comparison has no such effect.")
     return effects_chart(comparison, effects[place])
-
-
-def _comparison_named(request: HttpRequest) -> PeopleComparison:
-    key = request.GET.get("comparison", "").replace("\0", "")[:24]
-    data = get_object_or_404(visible_human_data(request.user), comparisons__key=key)
-    comparison = get_object_or_404(comparisons_of(data, request.user), key=key)
-    comparison.human_data = data
-    return comparison
 
 
 def _drawn(figure: Figure | None) -> Figure:

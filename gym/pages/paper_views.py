@@ -11,6 +11,10 @@ from django.views.decorators.http import require_safe
 
 from gym.collections.services import revisions_of, visible_collections
 from gym.collections.views import citation_of
+from gym.people.models import HumanData, PeopleComparison
+from gym.people.pages import paper as people_paper
+from gym.people.selectors import comparisons_of
+from gym.people.selectors import visible_to as visible_human_data
 from gym.runs.models import SuiteRun
 from gym.runs.pages import compare_views, paper
 from gym.runs.pages.export_views import finished_run, is_within
@@ -60,6 +64,21 @@ def revision_named(request: HttpRequest) -> tuple[SuiteRevision, list[Scored], R
     return revision, scored_runs(runs, rule), rule
 
 
+def human_data_named(request: HttpRequest) -> HumanData:
+    """Return the human data of `?data=`."""
+    slug = request.GET.get("data", "").replace("\0", "")[:80]
+    return get_object_or_404(visible_human_data(request.user), slug=slug)
+
+
+def comparison_named(request: HttpRequest) -> PeopleComparison:
+    """Return the comparison with people of `?comparison=`."""
+    key = request.GET.get("comparison", "").replace("\0", "")[:24]
+    data = get_object_or_404(visible_human_data(request.user), comparisons__key=key)
+    comparison = get_object_or_404(comparisons_of(data, request.user), key=key)
+    comparison.human_data = data
+    return comparison
+
+
 def number_in(text: str) -> int:
     if not text.isdecimal() or len(text) > 9:
         raise Http404("A number is missing or invalid.")
@@ -77,6 +96,9 @@ TABLES: dict[str, Callable[[HttpRequest], PaperTable]] = {
     "suite-predictions": _suite_predictions,
     "compare-suites": compare_views.suites_table,
     "compare-predictions": compare_views.predictions_table,
+    "people-gains": lambda request: people_paper.comparison_gains(comparison_named(request)),
+    "people-coefficients": lambda request: people_paper.comparison_coefficients(comparison_named(request)),
+    "people-predictions": lambda request: people_paper.data_predictions(human_data_named(request)),
     "leaderboard": lambda request: paper.board_paper_table(board_named(request)),
 }
 
@@ -96,6 +118,7 @@ METHODS: dict[str, Callable[[HttpRequest], Methods]] = {
     "run-methods": lambda request: run_methods(request, run_named(request)),
     "compare-methods": compare_views.comparison_methods,
     "leaderboard-methods": _board_methods,
+    "people-methods": lambda request: people_paper.comparison_methods(request, comparison_named(request)),
 }
 
 

@@ -22,6 +22,7 @@ class HumanDataAdmin(SharedObjectAdmin):
         "measure",
         "kind",
         "scale",
+        "is_simulated",
         "n_observations",
         "n_participants",
         "n_items",

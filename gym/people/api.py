@@ -59,7 +59,8 @@ class HumanDataSerializer(serializers.ModelSerializer[HumanData]):
         model = HumanData
         fields = [
             "slug", "title", "suite", "revision", "owner", "visibility", "measure", "kind", "unit", "scale",
-            "n_observations", "n_participants", "n_items", "description", "licence", "author", "reference", "created",
+            "is_simulated", "n_observations", "n_participants", "n_items", "description", "licence", "author",
+            "reference", "created",
         ]  # fmt: skip
         read_only_fields = fields
 

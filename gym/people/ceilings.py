@@ -1,4 +1,5 @@
-"""People on the leaderboard: public data of the shown revisions; of several, those with most participants."""
+"""People on the leaderboard: public data of the shown revisions, without simulated data; of several, those with most
+participants."""
 
 from __future__ import annotations
 
@@ -21,11 +22,11 @@ from suites.models import SuiteRevision
 def ceilings(
     user: AnyUser, revisions: Sequence[SuiteRevision], rule: Rule, **kwargs: Any
 ) -> dict[int, Ceiling]:
-    public = visible_to(user).filter(visibility=Visibility.PUBLIC, revision__in=revisions)
+    public = visible_to(user).filter(visibility=Visibility.PUBLIC, revision__in=revisions, is_simulated=False)
     rows = list(public.defer("provenance", "demographics").order_by("n_participants", "-pk"))
     return {
         row.data.revision_id: Ceiling(
-            row.score.rate, row.low, row.high, row.data.title, row.data.get_absolute_url()
+            row.score.rate, row.score.low, row.score.high, row.data.title, row.data.get_absolute_url()
         )
         for row in scored_people(rows, rule)
         if row.score.rate is not None

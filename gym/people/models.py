@@ -56,6 +56,7 @@ class HumanData(models.Model):
     measure = models.CharField(max_length=80, help_text="name of the measure")
     kind = models.CharField(max_length=20, help_text="one of lmgym.people.observations.Kind")
     scale = models.JSONField(null=True, blank=True, help_text="lowest and highest point of a rating scale")
+    is_simulated = models.BooleanField(default=False, help_text="made by a program, not by people")
     n_observations = models.PositiveIntegerField()
     n_participants = models.PositiveIntegerField(help_text="0 for means over participants")
     n_items = models.PositiveIntegerField()
@@ -92,6 +93,11 @@ class HumanData(models.Model):
     @property
     def unit(self) -> str:
         return UNITS[self.kind]
+
+    @property
+    def participants_label(self) -> str:
+        """Name of the participants beside models."""
+        return "Simulated people" if self.is_simulated else "People"
 
     @property
     def has_reading_times(self) -> bool:

@@ -1,8 +1,8 @@
 """The suite's predictions evaluated on people, stored with the data set as JSON, so that pages do not recompute them.
 
-Keys: `n`, `n_participants`, `n_items` after exclusions; `dropped`; `predictions`, `crossed`, `summary`, `interval` and
-`items` as in `PeopleResult`; `scores` by scoring rule; `lags`, the correlation of times by word with the lengths of the
-words before and after; or `problem`, why there is no result.
+Keys: `n`, `n_participants`, `n_items` after exclusions; `dropped`; `predictions`, `crossed`, `crossed_scores`,
+`summary`, `interval` and `items` as in `PeopleResult`; `scores` by scoring rule; `lags`, the correlation of times by
+word with the lengths of the words before and after; or `problem`, why there is no result.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def evaluated(
             {"name": row.name, "formula": row.formula, **_plain(row.columns())} for row in result.predictions
         ],
         "lags": _lags(applied.observations, document),
-        "crossed": [None if one is None else [one.low, one.high] for one in result.crossed],
+        "crossed": [_limits(one) for one in result.crossed],
+        "crossed_scores": {key: _limits(one) for key, one in result.crossed_scores.items()},
         "summary": result.summary,
         "interval": result.interval,
         "scores": {
@@ -62,6 +63,14 @@ def evaluated(
             if n_predictions
         },
     }
+
+
+def _limits(interval: Interval | None) -> list[float] | None:
+    return None if interval is None else [interval.low, interval.high]
+
+
+def _interval(limits: list[float] | None) -> Interval | None:
+    return None if limits is None else Interval(*limits)
 
 
 def _facts(applied: Applied) -> dict[str, Any]:
@@ -109,7 +118,8 @@ def result_of(data: HumanData) -> PeopleResult | None:
         items=tuple(stored["items"]),
         n_participants=stored["n_participants"],
         predictions=tuple(_outcome(row) for row in stored["predictions"]),
-        crossed=tuple(None if pair is None else Interval(*pair) for pair in stored["crossed"]),
+        crossed=tuple(map(_interval, stored["crossed"])),
+        crossed_scores={key: _interval(limits) for key, limits in stored["crossed_scores"].items()},
         summary=stored["summary"],
         interval=stored["interval"],
     )
@@ -121,13 +131,12 @@ def _outcome(row: dict[str, Any]) -> PredictionOutcome:
 
 @dataclass(frozen=True)
 class ScoredPeople:
-    """A data set with its score under a scoring rule, for the table of models. The interval is over participants and
-    items if the suite has one prediction (`is_crossed`), else over items."""
+    """A data set with its score under a scoring rule, for the table of models. The interval of the score is over
+    participants and items."""
 
     data: HumanData
     score: Score
     outcomes: tuple[PredictionOutcome, ...]
-    crossed: tuple[Interval | None, ...]
 
     @property
     def verdict(self) -> Verdict:
@@ -137,28 +146,19 @@ class ScoredPeople:
     def verdicts(self) -> list[Verdict]:
         return list(verdicts(self.outcomes, coverage=None))
 
-    @property
-    def is_crossed(self) -> bool:
-        return len(self.crossed) == 1 and self.crossed[0] is not None
-
-    @property
-    def low(self) -> float | None:
-        return self.crossed[0].low if self.is_crossed else self.score.low  # type: ignore[union-attr]
-
-    @property
-    def high(self) -> float | None:
-        return self.crossed[0].high if self.is_crossed else self.score.high  # type: ignore[union-attr]
-
 
 def scored_people(rows: list[HumanData], rule: Rule) -> list[ScoredPeople]:
     """Return the data sets that have a result, with their scores under a rule."""
     return [
-        ScoredPeople(row, _score(row, rule), result.predictions, result.crossed)
+        ScoredPeople(row, _score(row, rule, result.crossed_scores.get(rule.key)), result.predictions)
         for row in rows
         if (result := result_of(row)) is not None
     ]
 
 
-def _score(data: HumanData, rule: Rule) -> Score:
+def _score(data: HumanData, rule: Rule, crossed: Interval | None) -> Score:
     stored = data.result.get("scores", {}).get(rule.key)
-    return Score(**stored) if stored else no_score(rule)
+    if not stored:
+        return no_score(rule)
+    limits = {"low": crossed.low, "high": crossed.high} if crossed else {"low": None, "high": None}
+    return Score(**stored | limits)

@@ -336,4 +336,5 @@ def parse_exclusions(values: Mapping[str, Any]) -> Exclusions:
     try:
         return Exclusions(**values)
     except (ValueError, InvalidArgument) as error:
-        raise ValidationError(str(error)) from error
+        message = str(error)
+        raise ValidationError(f"{message[:1].upper()}{message[1:]}.") from error

@@ -25,7 +25,6 @@ urlpatterns = [
     path(f"{_ONE}progress/", views.data_progress, name="human-data-progress"),
     path(f"{_ONE}edit/", views.data_edit, name="human-data-edit"),
     path(f"{_ONE}visibility/", views.data_visibility, name="human-data-visibility"),
-    path(f"{_ONE}exclusions/", views.data_exclusions, name="human-data-exclusions"),
     path(f"{_ONE}delete/", views.data_delete, name="human-data-delete"),
     path(f"{_ONE}items/<int:item>/", views.data_item, name="human-data-item"),
     path(f"{_ONE}download/<slug:form>/", views.data_download, name="human-data-download"),

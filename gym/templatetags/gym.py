@@ -237,6 +237,7 @@ STATES: dict[str, tuple[str, str, str]] = {  # state -> CSS class, icon, words
     "private": ("", "private", "private"),
     "unlisted": ("", "link", "unlisted"),
     "public": ("", "public", "public"),
+    "simulated": ("badge-warn", "info", "simulated"),
     "ready": ("badge-good", "check", "ready"),
     "broken": ("badge-bad", "cross", "does not work"),
     "unchecked": ("badge-busy", "spinner", "being checked"),

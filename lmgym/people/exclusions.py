@@ -52,7 +52,7 @@ class Exclusions:
             if share is not None and not 0 <= share <= 1:
                 raise ValueError(f"{name} is a share between 0 and 1, not {share}")
         if self.minimum is not None and self.maximum is not None and self.minimum >= self.maximum:
-            raise ValueError(f"minimum ({self.minimum}) must be below maximum ({self.maximum})")
+            raise ValueError(f"minimum ({self.minimum:g}) must be below maximum ({self.maximum:g})")
         if self.trimming not in get_args(Trimming) or self.within not in get_args(Within):
             raise ValueError(f"trimming is one of {get_args(Trimming)}, within one of {get_args(Within)}")
         if not self.cutoff > 0:

@@ -240,13 +240,13 @@ def fit_data(
     has_before = ~np.isnan(units.before(np.zeros(len(units)), options.spill_over))
     in_regions = np.isin(units.region, list(options.regions or ())) | (options.regions is None)
     positive = (observations.value > 0) | (options.transform == "none")
-    opening = f"first {units.level}" if options.spill_over < 2 else f"first 2 {units.level}s"
+    opening = f"first {units.level}" if options.spill_over < 2 else f"first two {units.level}s"
     reasons: dict[str, Bools] = {
         "not in the suite": unit < 0,
         "in other regions": ~in_regions[unit],
-        f"{opening} of the sentence": ~has_before[unit],
-        "no surprisal, or none before it": ~usable[unit],
-        "not positive, so without a logarithm": ~positive,
+        f"of the {opening} of the sentence": ~has_before[unit],
+        "without a surprisal, or without one before it": ~usable[unit],
+        "of 0 or less, so without a logarithm": ~positive,
     }
     kept, left_out = np.ones(len(unit), np.bool_), {}
     for reason, affected in reasons.items():

@@ -12,18 +12,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lmgym.models.engine import TokenError
 from lmgym.people.observations import Measure, Observations
-from lmgym.people.predictors import Bools, Floats
+from lmgym.people.predictors import Floats
 from lmgym.people.region_means import RegionMeans, region_means, resampled
 from lmgym.people.tables import PeopleMean
 from lmgym.runs.outcomes import Grid, PredictionOutcome, evaluate_prediction
 from lmgym.runs.region_means import Summary
-from lmgym.stats import score_interval
+from lmgym.runs.rules import ALL, EACH, FIRST, RULES, item_shares
+from lmgym.stats import effective_n, score_interval
 from lmgym.stats.intervals import Interval, Mean, mean_interval, within_item_intervals
 from lmgym.suites.formats import SuiteDocument
-from lmgym.suites.formulas import NOT_EVALUABLE, TRUE, Formula, parse
+from lmgym.suites.formulas import FALSE, NOT_EVALUABLE, TRUE, Formula, parse
 
 RESAMPLES = 1_000
 SEED = 44
@@ -46,6 +48,7 @@ class PeopleResult:
         predictions: outcomes by prediction, with Wilson's interval over items as for models; margins are in the unit of
             the measure.
         crossed: by prediction, the 95% interval of its rate over participants and items; None without evaluable items.
+        crossed_scores: the same interval of the rate under each scoring rule, by its key; empty without predictions.
         summary: means by condition and region as in `RunResult.region_summary`, and of the sentence under "sentence".
             Not negated.
         interval: what the intervals of `summary` are.
@@ -56,6 +59,7 @@ class PeopleResult:
     n_participants: int
     predictions: tuple[PredictionOutcome, ...]
     crossed: tuple[Interval | None, ...]
+    crossed_scores: Mapping[str, Interval | None]
     summary: Summary
     interval: str
 
@@ -91,57 +95,84 @@ def people_result(observations: Observations, document: SuiteDocument) -> People
         for number, prediction in enumerate(document.predictions)
     )
     summary, interval = _summary(means)
+    crossed, crossed_scores = _crossed_intervals(means, outcomes)
     return PeopleResult(
         measure=observations.measure,
         items=means.items,
         n_participants=0 if means.are_means else len(np.unique(means.row)),
         predictions=outcomes,
-        crossed=tuple(_crossed_intervals(means, outcomes)),
+        crossed=tuple(crossed),
+        crossed_scores=crossed_scores,
         summary=summary,
         interval=interval,
     )
 
 
-def _crossed_intervals(means: RegionMeans, outcomes: Sequence[PredictionOutcome]) -> list[Interval | None]:
-    """Compute the interval of every rate over participants and items, see `resampled`.
+def _crossed_intervals(
+    means: RegionMeans, outcomes: Sequence[PredictionOutcome]
+) -> tuple[list[Interval | None], dict[str, Interval | None]]:
+    """Compute the intervals over participants and items, see `resampled`, of every rate and of the rates under every
+    scoring rule.
 
-    The interval is Wilson's for the number of items at which a single rate would have the variance of the resampled
-    rates, at most the number of items, because a rate of 1 in a few items does not mean a variance of 0. Items that
-    lose all participants in a resample are left out of it.
+    An interval is Wilson's for the number of items at which a single rate would have the variance of the resampled
+    rates, at most the number of Wilson's interval over items, because a rate of 1 in a few items does not mean a
+    variance of 0. Items that lose all participants in a resample are left out of it.
     """
+    if not outcomes:
+        return [], {}
     formulas = [parse(outcome.formula) for outcome in outcomes]
     known = [np.array(outcome.outcomes) != NOT_EVALUABLE for outcome in outcomes]
     rates: list[list[Floats]] = [[] for _ in outcomes]
+    under: dict[str, list[Floats]] = {rule.key: [] for rule in RULES.values()}
     for values, items in resampled(means, RESAMPLES, SEED):
-        for place, (formula, evaluable) in enumerate(zip(formulas, known, strict=True)):
-            rates[place].append(_resampled_rates(formula, values, items, evaluable))
-    return [
-        _effective_interval(outcome, np.concatenate(rates[place])) if known[place].any() else None
+        codes = np.array([_resampled_outcomes(formula, values, items.shape) for formula in formulas])
+        held = codes == TRUE
+        lost = (codes == NOT_EVALUABLE) & np.array(known)[:, None]
+        for place, of_prediction in enumerate(rates):
+            of_prediction.append(_resampled_rates(held[place], items * ~lost[place]))
+        for rule in RULES.values():
+            counted = slice(1) if rule.key == FIRST.key else slice(None)
+            pooled = held[counted].min(axis=0) if rule.key == ALL.key else held[counted].mean(axis=0)
+            under[rule.key].append(_resampled_rates(pooled, items * ~lost[counted].any(axis=0)))
+    intervals = [
+        _effective_interval(outcome.rate, outcome.n, rates[place]) if known[place].any() else None
         for place, outcome in enumerate(outcomes)
     ]
+    scores: dict[str, Interval | None] = {}
+    for rule in RULES.values():
+        rows = outcomes[:1] if rule.key == FIRST.key else outcomes
+        shares = item_shares(rows, rule)
+        n = effective_n(shares, len(rows) if rule.key == EACH.key else 1)
+        is_known = any(one.any() for one in known[: len(rows)])
+        scores[rule.key] = _effective_interval(float(shares.mean()), n, under[rule.key]) if is_known else None
+    return intervals, scores
 
 
-def _resampled_rates(
-    formula: Formula, values: Mapping[Any, Floats], items: Floats, evaluable: Bools
-) -> Floats:
-    """Return the pass rate of each resample; NaN if it has no item that counts."""
+def _resampled_outcomes(
+    formula: Formula, values: Mapping[Any, Floats], shape: tuple[int, ...]
+) -> NDArray[np.uint8]:
+    """Return the outcome code of each item in each resample."""
     if not formula.references:
-        return np.full(len(items), float(formula.evaluate({})))
+        return np.full(shape, TRUE if formula.evaluate({}) else FALSE, np.uint8)
     judged = formula.evaluate_items({key: values[key].reshape(-1) for key in formula.references})
-    outcome = judged.outcome.reshape(items.shape)
-    counted = items * ((outcome != NOT_EVALUABLE) | ~evaluable)
+    return judged.outcome.reshape(shape)
+
+
+def _resampled_rates(shares: NDArray[Any], counted: Floats) -> Floats:
+    """Return the pass rate of each resample; NaN if it has no item that counts."""
     with np.errstate(invalid="ignore"):
-        rates: Floats = (counted * (outcome == TRUE)).sum(axis=1) / counted.sum(axis=1)
+        rates: Floats = (counted * shares).sum(axis=1) / counted.sum(axis=1)
     return rates
 
 
-def _effective_interval(outcome: PredictionOutcome, rates: Floats) -> Interval | None:
+def _effective_interval(rate: float | None, n: float, resampled_rates: Sequence[Floats]) -> Interval | None:
+    """`n`: largest number of items of the interval."""
+    rates = np.concatenate(resampled_rates)
     rates = rates[~np.isnan(rates)]
-    if outcome.rate is None or not rates.size:
+    if rate is None or not rates.size:
         return None
     mean, variance = float(rates.mean()), float(rates.var())
-    n = float(outcome.n)
-    return score_interval(outcome.rate, min(n, mean * (1 - mean) / variance) if variance > 1e-12 else n)
+    return score_interval(rate, min(n, mean * (1 - mean) / variance) if variance > 1e-12 else n)
 
 
 def _summary(means: RegionMeans) -> tuple[Summary, str]:

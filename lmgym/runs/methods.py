@@ -114,17 +114,29 @@ def methods(
         tests: the tests in the table of these runs, in words, such as AGAINST_CHANCE.
     """
     pieces = (
-        *_what_was_run(runs, references), " with LM Gym ", __version__, Cite((SOFTWARE.key,)), ". ",
-        *_how_it_was_scored(runs), "; ",
+        *what_was_scored(runs, references), "; ",
         f"pass rates follow the scoring rule “{rule.label}” ({rule.counts}), ties count as failed, and we report 95% "
         f"Wilson intervals and {tests}.",
     )  # fmt: skip
+    return with_references(pieces, references)
+
+
+def what_was_scored(runs: Sequence[Studied], references: References) -> Phrase:
+    """Name the models, the suites, LM Gym and the settings. Leaves the second sentence open."""
+    return (
+        *_what_was_run(runs, references), " with LM Gym ", __version__, Cite((SOFTWARE.key,)), ". ",
+        *_how_it_was_scored(runs),
+    )  # fmt: skip
+
+
+def with_references(pieces: Phrase, references: References, more: Sequence[Entry] = ()) -> Methods:
+    """Return the paragraph with the entries that it cites. `more`: entries of other things than suites and models."""
     cited = {key for piece in pieces if isinstance(piece, Cite) for key in piece.keys}
     groups = (*references.suites.values(), *references.models.values())
     entries = {entry.key: entry for group in groups for entry in group}
     if references.collection:
         entries |= {entry.key: entry for entry in references.collection[1]}
-    entries[SOFTWARE.key] = SOFTWARE
+    entries |= {entry.key: entry for entry in (*more, SOFTWARE)}
     return Methods(_merged(pieces), tuple(entry for key, entry in entries.items() if key in cited))
 
 

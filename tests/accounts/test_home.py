@@ -9,6 +9,8 @@ from gym.accounts.models import User
 from gym.jobs.testing import run_pending
 from gym.runs.work import services
 from tests.factories import make_model, make_revision, make_suite
+from tests.human_data.experiments import import_file
+from tests.human_data.experiments import make_revision as make_people_revision
 
 STARTS = [reverse("suite-new"), reverse("suite-import"), reverse("suite-list")]
 
@@ -53,6 +55,14 @@ def test_home_shows_what_is_mine_or_shared_with_me_and_only_that(client, people,
     ):  # fmt: skip
         assert shown in page
     assert "foreign" not in page
+
+
+def test_home_lists_my_human_data(client, people, alice):
+    data = import_file(make_people_revision(people.bob), alice)
+    page = client.get("/").content.decode()
+    assert data.get_absolute_url() in page
+    client.force_login(people.bob)
+    assert data.get_absolute_url() not in client.get("/").content.decode()
 
 
 def test_a_long_home_page_takes_as_many_queries_as_a_short_one(client, alice, django_assert_max_num_queries):

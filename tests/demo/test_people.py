@@ -26,7 +26,7 @@ def test_the_known_slope_is_recovered_within_its_interval(monkeypatch):
         results_written.send(sender=SuiteRun, run=run)
     run_pending()
     data = HumanData.objects.get()
-    assert (data.title, data.visibility) == (demo.TITLE, "public")
+    assert (data.title, data.visibility, data.is_simulated) == (demo.TITLE, "public", True)
     coefficients = rows_in(PeopleComparison.objects.get().result, "coefficients")
     (slope,) = [row for row in coefficients if row.term == "surprisal"]
     assert slope.low < demo.EXPERIMENT.slope < slope.high

@@ -35,3 +35,25 @@ def test_a_published_collection_protects_its_human_data(client):
     ):
         with pytest.raises(InUse):
             change()
+
+
+@pytest.mark.django_db
+def test_the_api_sets_human_data_of_a_collections_suites(client):
+    people = make_people()
+    revision = make_revision(people.alice)
+    data = import_file(revision, people.alice)
+    client.force_login(people.alice)
+
+    def send(method, address, body):
+        return getattr(client, method)(
+            f"/api/v1/collections/{address}", body, content_type="application/json"
+        )
+
+    body = {"slug": "study", "title": "Study", "human_data": [data.slug]}
+    refused = send("post", "", body)
+    assert refused.json()["errors"][0]["where"] == "$.human_data[0]"
+    made = send("post", "", body | {"suites": [{"suite": revision.suite.slug}]})
+    assert made.json()["human_data"] == [data.slug]
+    assert send("patch", "study/", {"suites": []}).json()["human_data"] == []
+    changed = send("patch", "study/", {"suites": [{"suite": revision.suite.slug}], "human_data": [data.slug]})
+    assert changed.json()["human_data"] == [data.slug]

@@ -10,9 +10,10 @@ from django.utils import timezone
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.people import services
-from gym.people.models import FilePiece, HumanData, HumanDataImport
+from gym.people.models import ColumnPiece, FilePiece, HumanData, HumanDataImport
 from gym.people.storage import load
 from tests.human_data.experiments import PEOPLE, import_file, make_revision, results_file
+from tests.lmgym.people import worlds
 from tests.people import make_people
 
 pytestmark = pytest.mark.django_db
@@ -43,17 +44,51 @@ def test_participants_are_renamed_and_the_file_is_deleted(revision, people):
     assert bytes(HumanDataImport.objects.get().salt) == b""
 
 
-def test_a_table_with_wrong_items_is_explained_and_nothing_is_saved(client, revision, people):
+def rows_by_word():
+    """Rows of two participants who read every word of the suite: participant, item, condition, number, word, ms."""
+    return [
+        [who, sentence.item, sentence.condition, number, word, 300 + number]
+        for who in ("p1", "p2")
+        for sentence in worlds.suite().sentences
+        for number, word in enumerate(sentence.text.split(), start=1)
+    ]
+
+
+BAD_TABLES = {
+    "wrong items": (
+        lambda rows: [[who, item + 900, *more] for who, item, *more in rows],
+        "row has items of the suite",
+    ),
+    "doubled rows": (lambda rows: [*rows, [*rows[0][:5], 999]], "line 162 repeats line 2"),
+    "impossible times": (
+        lambda rows: [[*rows[0][:5], 0], [*rows[1][:5], 4_000_000], *rows[2:]],
+        "2 rows with an impossible value",
+    ),
+    "missing conditions": (
+        lambda rows: [row for row in rows if row[2] == "a"],
+        "data for 1 condition of the suite: “b”",
+    ),
+    "shifted words": (
+        lambda rows: [[*row[:3], row[3] + 1, *row[4:]] for row in rows],
+        "differ from the suite’s",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_TABLES)
+def test_a_bad_table_is_explained_and_nothing_is_saved(client, revision, people, case):
+    change, explanation = BAD_TABLES[case]
     client.force_login(people.alice)
-    table = b"participant,item,condition,word,rt\n" + b"".join(
-        b"s%d,%d,a,%d,300\n" % (who, item, word) for who in range(3) for item in (900, 901) for word in (1, 2)
-    )
-    row = services.upload(revision, table, "wrong.csv", actor=people.alice)
-    services.answer(row, {}, actor=people.alice)
+    lines = [
+        "participant,item,condition,word_number,word,rt",
+        *(",".join(map(str, row)) for row in change(rows_by_word())),
+    ]
+    row = services.upload(revision, "\n".join(lines).encode(), "bad.csv", actor=people.alice)
+    services.answer(row, {"columns.A": "participant"}, actor=people.alice)
     run_pending("short")
-    page = client.get(row.get_absolute_url())
-    assert "900" in page.content.decode()
+    assert explanation in client.get(row.get_absolute_url()).content.decode()
     assert not HumanData.objects.exists()
+    assert not ColumnPiece.objects.exists()
 
 
 def test_the_page_shows_how_the_file_is_read_before_anything_is_saved(client, revision, people):

@@ -8,6 +8,7 @@ from django.urls import reverse
 from gym.jobs.testing import run_pending
 from gym.people import services
 from gym.people.comparing import rows_in
+from gym.people.models import HumanData
 from tests.human_data.experiments import SLOPE, finished_run, import_file, make_revision
 from tests.people import make_people
 
@@ -81,7 +82,7 @@ def test_changed_exclusions_are_applied_and_counted(client, world):
     people, data, _ = world
     client.force_login(people.alice)
     client.post(
-        reverse("human-data-exclusions", args=[data.slug]),
+        data.get_absolute_url(),
         {"maximum": 330, "trimming": "none", "within": "all"},
     )
     run_pending("short")
@@ -90,6 +91,16 @@ def test_changed_exclusions_are_applied_and_counted(client, world):
     assert dropped["label"] == "above 330 ms"
     assert data.result["n"] == data.n_observations - dropped["n"] < data.n_observations
     assert "above 330 ms" in client.get(data.get_absolute_url()).content.decode()
+
+
+def test_wrong_exclusions_are_shown_again_with_the_error(client, world):
+    people, data, _ = world
+    client.force_login(people.alice)
+    typed = {"minimum": 500, "maximum": 330, "trimming": "none", "within": "all"}
+    page = client.post(data.get_absolute_url(), typed)
+    assert page.status_code == 400
+    assert "Minimum (500) must be below maximum (330)." in page.content.decode()
+    assert 'value="330"' in page.content.decode()
 
 
 def test_pages_of_a_data_set(client, world):
@@ -113,7 +124,7 @@ def test_the_suite_page_lists_people_with_the_models(client, world):
     people, data, _ = world
     client.force_login(people.alice)
     page = " ".join(client.get(data.revision.get_absolute_url()).content.decode().split())
-    assert "People (Readers)" in page
+    assert "People: Readers" in page
     assert "Add human data" in page
     client.force_login(people.charlie)
     assert "Readers" not in client.get(data.revision.get_absolute_url()).content.decode()
@@ -142,3 +153,11 @@ def test_public_data_are_a_ceiling_on_the_leaderboard(client, world):
     (ceiling,) = page.context["ceilings"]
     assert ceiling.rate == data.result["scores"]["each"]["rate"]
     assert data.get_absolute_url() in page.content.decode()
+
+
+def test_simulated_data_are_no_ceiling_and_say_so(client, world):
+    people, data, _ = world
+    services.set_visibility(data, "public", actor=people.alice, confirmed=True)
+    HumanData.objects.update(is_simulated=True)
+    assert client.get("/leaderboard/").context["ceilings"] == []
+    assert "Simulated people: Readers" in client.get(data.revision.get_absolute_url()).content.decode()

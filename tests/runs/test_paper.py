@@ -14,9 +14,13 @@ from django.urls import reverse
 from gym.collections.services import create_collection
 from gym.jobs.testing import run_pending
 from gym.pages.paper_views import METHODS, TABLES
+from gym.people.models import HumanData, PeopleComparison
+from gym.people.services import set_visibility, start_comparison
 from gym.runs.work import services
+from models_registry.models import RegisteredModel
 from suites.models import Suite
 from tests.factories import make_model, make_revision
+from tests.human_data import experiments
 from tests.once import once_a_module
 from tests.runs.boards import finished_run
 
@@ -50,11 +54,31 @@ def make_world(people):
             "compare-suites": "model=m1,m2",
             "compare-predictions": "model=m1,m2&suite=both&r=1",
             "leaderboard": "",
+            **_human_data(people),
             "run-methods": f"run={computed.key}",
             "compare-methods": "model=m1,m2&suite=both&r=1",
             "leaderboard-methods": "",
         },
         "computed": computed,
+    }
+
+
+def _human_data(people):
+    """Create human data and their comparison with a model. Return the query of each kind."""
+    revision = experiments.make_revision(people.alice)
+    run = experiments.finished_run(revision, people.alice)
+    RegisteredModel.objects.filter(pk=run.model_id).update(name="Reading GPT & co")
+    data = experiments.import_file(revision, people.alice)
+    HumanData.objects.update(title="Readers of GPT & co")
+    set_visibility(HumanData.objects.get(), "public", actor=people.alice, confirmed=True)
+    comparison = start_comparison(data, [run], actor=people.alice)
+    run_pending()
+    compared = f"comparison={comparison.key}"
+    return {
+        "people-gains": compared,
+        "people-coefficients": compared,
+        "people-predictions": f"data={data.slug}",
+        "people-methods": compared,
     }
 
 
@@ -158,6 +182,8 @@ def test_pages_offer_the_tables_of_their_numbers(client, world, people):
         reverse("collection-detail", args=["study"]): ("leaderboard",),
         reverse("leaderboard"): ("leaderboard",),
         reverse("suite-detail", args=["both"]): ("suite-predictions",),
+        PeopleComparison.objects.get().get_absolute_url(): ("people-gains", "people-coefficients"),
+        HumanData.objects.get().get_absolute_url(): ("people-predictions",),
     }
     for page, kinds in pages.items():
         text = client.get(page).content.decode()
@@ -180,7 +206,7 @@ def test_a_stranger_gets_no_table_of_a_private_suite(client, people):
 def test_every_paragraph_cites_what_its_bibliography_has(client, world, kind):
     tex, md, bib = (get(client, kind, form, world).content.decode() for form in ("tex", "md", "bib"))
     cited = {key for keys in re.findall(r"\\cite\{([^}]*)\}", tex) for key in keys.split(",")}
-    assert cited == set(re.findall(r"@misc\{([^,]+),", bib))
+    assert cited == set(re.findall(r"@\w+\{([^,]+),", bib))
     assert "lm-gym" in cited
     assert tex.startswith("We evaluated GPT \\& co~\\cite{m1}") or "GPT \\& co" in tex
     assert "[@" in md
@@ -224,6 +250,7 @@ def test_pages_offer_their_methods(client, world, people):
         (f"{reverse('compare')}?model=m1,m2", "compare-methods"),
         (f"{reverse('compare')}?model=m1,m2&suite=both", "compare-methods"),
         (reverse("collection-detail", args=["study"]), "leaderboard-methods"),
+        (PeopleComparison.objects.get().get_absolute_url(), "people-methods"),
     ):
         text = client.get(page).content.decode()
         addresses = re.findall(rf'href="(/paper/{kind}\.\w+\?[^"]*)" data-copy-file', text)

@@ -22,6 +22,7 @@ from gym.people import permissions, services
 from gym.people.comparing import OBSERVATIONS, TABLES, observation_table, rows_in
 from gym.people.forms import ModelsForm
 from gym.people.models import HumanData, PeopleComparison
+from gym.people.pages.paper import comparison_files
 from gym.people.pages.views import data_at
 from gym.people.selectors import comparable_runs, comparisons_of, models_of, recent_comparisons
 from gym.runs.tables.registry import parquet_of
@@ -75,7 +76,7 @@ def data_models_result(request: HttpRequest, slug: str, key: str) -> HttpRespons
     """Show a comparison, or the progress of its job. Context: data, suite, revision, comparison, labels (slug of
     a model -> label), gains, differences, slopes (coefficient of surprisal by model), coefficients [(model,
     rows)], fits, digits, effects, cells, gains_figure, effect_figures, left_out, notices, r_call, tables,
-    may_delete, and the job's."""
+    gains_paper, coefficients_paper and methods_files (PaperFiles), may_delete, and the job's."""
     data = data_at(request, slug)
     comparison = comparison_at(request, data, key)
     labels = _labels(comparison)
@@ -90,7 +91,7 @@ def data_models_result(request: HttpRequest, slug: str, key: str) -> HttpRespons
         **progress_of(comparison.job, request.user, comparison.state),
     }
     if comparison.is_done:
-        context |= _result_context(comparison, labels)
+        context |= _result_context(comparison, labels) | comparison_files(comparison)
     return render(request, "people/models_result.html", context)
 
 

@@ -22,6 +22,7 @@ from gym.people.models import HumanData
 from gym.people.presenters import counted_participants, data_figure, item_rows, item_values, shown_predictions
 from gym.people.selectors import comparable_runs, listed, recent_comparisons, visible_to
 from gym.runs.models import SuiteRun
+from gym.runs.pages.paper import PaperFiles
 from gym.runs.pages.run_figures import regions_figure
 from gym.runs.read.scores import scored
 from gym.runs.tables.registry import parquet_of
@@ -44,17 +45,28 @@ def data_list(request: HttpRequest) -> HttpResponse:
     return render(request, "people/list.html", {"page": page})
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 def data_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show a data set. Context: data, suite, revision, result (as stored), predictions (ShownPeople), figure
-    (means by region, or None), run (whose bits are drawn below, or None), run_figure, runs (to choose from, best
-    first), items (ItemRow page), exclusions_form (or None), job context of a recomputation, comparisons,
-    participants (see counted_participants), citation, may_edit, may_manage, may_see_people, knows_owner,
-    n_dropped."""
+    """Show a data set. POST queues the computation with other exclusions. Context: data, suite, revision, result (as
+    stored), predictions (ShownPeople), predictions_paper (PaperFiles), figure (means by region, or None), run (whose
+    bits are drawn below, or None), run_figure, runs (to choose from, best first), items (ItemRow page),
+    exclusions_form (or None), job context of a recomputation, comparisons, participants (see counted_participants),
+    citation, may_edit, may_manage, may_see_people, knows_owner."""
     data = data_at(request, slug)
     revision = data.revision
     prefetch_related_objects([revision], "predictions")
     may_edit = permissions.can_edit(request.user, data)
+    form = ExclusionsForm(request.POST if request.method == "POST" else None, data_set=data)
+    if request.method == "POST":
+        if not request.user.is_authenticated:
+            return redirect("login")
+        if not may_edit:
+            raise PermissionDenied("you may not edit these data")
+        if form.is_valid():
+            exclusions = form.exclusions()
+            return act(
+                request, data, lambda obj, actor: services.change_exclusions(obj, exclusions, actor=actor)
+            )
     may_manage = permissions.can_manage(request.user, data)
     runs = _drawable(data, request)
     run = next((run for run in runs if run.model.slug == request.GET.get("model")), runs[0] if runs else None)
@@ -65,12 +77,13 @@ def data_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "revision": revision,
         "result": result,
         "predictions": shown_predictions(data),
+        "predictions_paper": PaperFiles("people-predictions", {"data": data.slug}),
         "figure": data_figure(data),
         "run": run,
         "run_figure": regions_figure(run) if run else None,
         "runs": runs,
         "items": Paginator(item_rows(data), PER_PAGE).get_page(request.GET.get("page")),
-        "exclusions_form": ExclusionsForm(data_set=data) if may_edit else None,
+        "exclusions_form": form if may_edit else None,
         **progress_of(data.job, request.user),
         "comparisons": recent_comparisons(data, request.user),
         "participants": counted_participants(data, names_small=may_manage),
@@ -80,7 +93,7 @@ def data_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "may_see_people": may_read(request.user, data),
         "knows_owner": permissions.may_know_owner(request.user, data),
     }
-    return render(request, "people/detail.html", context)
+    return render(request, "people/detail.html", context, status=400 if form.errors else 200)
 
 
 def _drawable(data: HumanData, request: HttpRequest) -> list[SuiteRun]:
@@ -182,25 +195,6 @@ def data_visibility(request: SignedInRequest, slug: str) -> HttpResponse:
             return redirect(data)
     return render(
         request, "people/visibility.html", {"data": data, "form": form}, status=400 if form.errors else 200
-    )
-
-
-@login_required
-@require_POST
-def data_exclusions(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Queue the computation with other exclusions; a wrong value is shown as a message."""
-    data = data_at(request, slug)
-    if not permissions.can_edit(request.user, data):
-        raise PermissionDenied("you may not edit these data")
-    form = ExclusionsForm(request.POST, data_set=data)
-    if not form.is_valid():
-        for name, errors in form.errors.items():
-            label = form.fields[name].label if name in form.fields else ""
-            text = " ".join(map(str, errors))
-            messages.error(request, f"{label}: {text}" if label else text)
-        return redirect(data)
-    return act(
-        request, data, lambda obj, actor: services.change_exclusions(obj, form.exclusions(), actor=actor)
     )
 
 

@@ -69,6 +69,13 @@ def _methods(
     collection: tuple[str, Entry] | None = None,
 ) -> Methods:
     """Write the paragraph for this reader. Raises 404 without a run."""
+    return methods(*facts_and_references(request, runs, collection), rule, tests)
+
+
+def facts_and_references(
+    request: HttpRequest, runs: Sequence[Labelled], collection: tuple[str, Entry] | None = None
+) -> tuple[list[Studied], References]:
+    """Return runs as a paper names them, and entries of their suites and models. Raises 404 without a run."""
     if not runs:
         raise Http404("There are no runs to describe.")
     prefetch_related_objects([run for run, _ in runs], "revision__suite__owner")
@@ -81,7 +88,7 @@ def _methods(
         {label: [_of_model(model, fact)] for label, (fact, model) in models.items()},
         collection and (collection[0], [collection[1]]),
     )
-    return methods(facts, references, rule, tests)
+    return facts, references
 
 
 def _item_counts(runs: Sequence[Labelled]) -> dict[int, int]:

@@ -56,6 +56,7 @@ MEASURES = ("rt_ms", "rt_s", "rating", "binary", "choice")
 """Roles of a column with values; `region_ms` and `region_s` columns together are one measure."""
 REGION_TIMES = ("region_ms", "region_s")
 _TIMES = ("rt_ms", "rt_s")
+WORD_NUMBERS = frozenset({"word", "word_from_0"})
 REPEATABLE = frozenset(
     {"participant", "condition", "list", "demographic", "skip", "sd", *MEASURES, *REGION_TIMES}
 )
@@ -105,12 +106,12 @@ def propose_roles(table: PeopleTable, document: SuiteDocument | None = None) -> 
         role, doubt = fixed.get(letter, ""), ""
         if not role:
             role, doubt = _proposed(column, names)
-            if role in used and role not in REPEATABLE:
+            if role not in REPEATABLE and used & (WORD_NUMBERS if role in WORD_NUMBERS else {role}):
                 role, doubt = "skip", ""
             used.add(role)
         roles.append(ProposedRole(letter, column.name, role, doubt))
-    roles = _with_weak_names(_one_participant(roles), table)
-    if document is not None and not used & {*MEASURES, "region", "word"}:
+    roles = _with_word_numbers(_with_weak_names(_one_participant(roles), table), table)
+    if document is not None and not used & {*MEASURES, *WORD_NUMBERS, "region"}:
         roles = _with_regions(roles, table, document)
     return tuple(_with_whole_sentences(roles, table))
 
@@ -129,6 +130,8 @@ def _proposed(column: TextColumn, names: set[str]) -> tuple[str, str]:
         return _time(column, heading)
     if role in ("rating", "binary", "choice"):
         return _judgment(column, role, names)
+    if role == "word":
+        return _word_number(column)
     if not role and _ANSWER.fullmatch(normal(heading)):
         role, doubt = _judgment(column, "rating", names)
         return role, doubt or "its heading does not tell what was asked"
@@ -156,6 +159,26 @@ def _time(column: TextColumn, heading: str) -> tuple[str, str]:
         if middle >= LONGEST_SECONDS
         else ("rt_s", f"half of its values are below {middle:.3g}: seconds?")
     )
+
+
+def _word_number(column: TextColumn) -> tuple[str, str]:
+    """Tell numbers of words from 1 from those from 0 by the values."""
+    values = numbers(column.texts)
+    return ("word_from_0", "it has a 0: is 0 the first word?") if (values == 0).any() else ("word", "")
+
+
+def _with_word_numbers(roles: list[ProposedRole], table: PeopleTable) -> list[ProposedRole]:
+    """Take whole numbers under a heading of words, such as “word”, for word numbers if no other column has these."""
+    if WORD_NUMBERS & {role.role for role in roles}:
+        return roles
+    result, fixed = [], dict(table.roles)
+    for role, letter, column in zip(roles, table.letters, table.columns, strict=True):
+        texts = [text for text in column.texts if not is_missing(text)]
+        is_number = role.role == "word_text" and letter not in fixed and bool(texts)
+        if is_number and (np.mod(numbers(texts), 1) == 0).all():  # NaN, of a text, is not equal
+            role = ProposedRole(role.letter, role.header, *_word_number(column))
+        result.append(role)
+    return result
 
 
 def _judgment(column: TextColumn, role: str, names: set[str]) -> tuple[str, str]:
@@ -245,7 +268,7 @@ def _with_regions(
 def _with_whole_sentences(roles: list[ProposedRole], table: PeopleTable) -> list[ProposedRole]:
     """Take a text column for the sentence if its cells are whole sentences and no column numbers words or regions."""
     kinds = {role.role for role in roles}
-    if "sentence" in kinds or kinds & {"word", "word_from_0", "region"}:
+    if "sentence" in kinds or kinds & {*WORD_NUMBERS, "region"}:
         return roles
     return [
         ProposedRole(role.letter, role.header, "sentence")

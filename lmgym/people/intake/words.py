@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lmgym.people.intake.numbers import whole
 from lmgym.people.intake.participants import columns_of
+from lmgym.people.intake.roles import WORD_NUMBERS
 from lmgym.people.intake.sentences import plain
 from lmgym.people.intake.state import NAMED, Matching
 from lmgym.people.intake.table import TextColumn
@@ -144,7 +145,7 @@ def _whole(state: Matching, sentence: NDArray[np.int64]) -> Mismatches:
 
 
 def _has_word_number(state: Matching) -> bool:
-    return bool({"word", "word_from_0"} & set(state.roles.values()))
+    return bool(WORD_NUMBERS & set(state.roles.values()))
 
 
 def _positions(state: Matching, sentence: NDArray[np.int64], owner: NDArray[np.int64]) -> NDArray[np.int64]:

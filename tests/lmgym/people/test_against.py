@@ -59,8 +59,8 @@ def test_all_models_are_fitted_to_the_same_observations(document, result):
     )
     assert {row.n for row in compared.fit_rows} == {4 * 2 * 9 * 4}  # no item 1, no first word
     assert compared.left_out == {
-        "first word of the sentence": 80,
-        "no surprisal, or none before it": 32,
+        "of the first word of the sentence": 80,
+        "without a surprisal, or without one before it": 32,
     }
 
 

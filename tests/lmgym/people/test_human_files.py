@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import math
 from collections import defaultdict
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,27 +18,11 @@ from lmgym.suites.formats import read_json
 from lmgym.suites.formats.documents import SentenceDoc, SuiteDocument
 from tests.lmgym.conftest import CONFORMANCE
 from tests.lmgym.people.data import imported, message
+from tests.lmgym.people.published import HUMAN, garden_paths, needs_human_files, read, stories, suite
 
-HUMAN, CASES = CONFORMANCE.parent / "human", CONFORMANCE.parent / "cases" / "research"
+CASES = CONFORMANCE.parent / "cases" / "research"
 
-pytestmark = [
-    pytest.mark.published,
-    pytest.mark.skipif(not HUMAN.is_dir(), reason="published human data are absent: set GYM_CONFORMANCE_DIR"),
-]
-
-
-def suite(
-    sentences: list[SentenceDoc], name: str = "", regions: tuple[str, ...] = ("Sentence",)
-) -> SuiteDocument:
-    conditions = tuple(dict.fromkeys(sentence.condition for sentence in sentences))
-    return SuiteDocument(name, "sum", {}, regions, conditions, tuple(sentences))
-
-
-def read(path: Path, delimiter: str = ",") -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(
-            csv.DictReader(file, delimiter=delimiter, quoting=csv.QUOTE_NONE if delimiter == "\t" else 0)
-        )
+pytestmark = [pytest.mark.published, needs_human_files]
 
 
 # --- SAP: plausibility norming ---
@@ -47,8 +30,7 @@ def read(path: Path, delimiter: str = ",") -> list[dict[str, str]]:
 
 def test_plausibility_norming_of_sap():
     """64 people rated 30 sentences each; the plausible sentences of the garden paths are in the suite's file."""
-    rows = [row for row in read(HUMAN / "sap/items_ClassicGP.csv") if row["item"].strip()]
-    document = suite([SentenceDoc(int(r["item"]), r["condition"], (r["unambiguous"].strip(),)) for r in rows])
+    document = garden_paths()
     data = (HUMAN / "sap/plausibility_norming.pcibex.csv").read_bytes()
 
     asked = imported(data, suite=document)
@@ -64,14 +46,6 @@ def test_plausibility_norming_of_sap():
 
 
 # --- Natural Stories: means by word ---
-
-
-def stories() -> SuiteDocument:
-    """Each story is an item with one condition and one region."""
-    words: dict[int, list[str]] = defaultdict(list)
-    for row in read(HUMAN / "naturalstories/all_stories.tok", "\t"):
-        words[int(row["item"])].append(row["word"])
-    return suite([SentenceDoc(item, "story", (" ".join(text),)) for item, text in words.items()], "stories")
 
 
 def gpt3(document: SuiteDocument) -> dict[tuple[int, str], list[float]]:

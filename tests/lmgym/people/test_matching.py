@@ -151,6 +151,23 @@ def test_words_counted_from_0_are_a_role():
     assert people.word.tolist() == [*range(1, 9)] * 2
 
 
+@pytest.mark.parametrize("heading", ["word", "zone", "position"])
+def test_a_column_of_numbers_has_the_number_of_the_word(heading):
+    rows = [[*row[:4], row[5]] for row in by_word()]
+    people = imported(csv_of(rows, f"participant,item,condition,{heading},rt")).matched.observations
+
+    assert people.word.tolist() == [*range(1, 9)] * 2
+
+
+@pytest.mark.parametrize("heading", ["word", "zone", "word_pos"])
+def test_word_numbers_with_a_0_are_asked(heading):
+    data = csv_of([[*row[:4], row[5]] for row in by_word(-1)], f"participant,item,condition,{heading},rt")
+
+    assert "is 0 the first word?" in message(imported(data))
+    proposed = next(q.proposed for q in imported(data).questions if q.name == "columns.D")
+    assert imported(data, {"columns.D": proposed}).matched.observations.word.tolist() == [*range(1, 9)] * 2
+
+
 def test_words_without_numbers_are_counted_in_the_order_of_rows():
     rows = [[*row[:3], *row[4:]] for row in by_word()]
     result = imported(csv_of(rows, "participant,item,condition,word,rt"))

@@ -10,6 +10,7 @@ import pytest
 from lmgym.people.observations import Measure
 from lmgym.people.predictions import BETWEEN, WITHIN, people_result
 from lmgym.people.region_means import region_means
+from lmgym.runs.rules import RULES, score
 from lmgym.suites.formulas import NOT_EVALUABLE
 from lmgym.text.problems import InvalidArgument
 from tests.lmgym.people.worlds import observations, read, run, suite
@@ -105,6 +106,18 @@ def test_the_interval_over_participants_and_items_contains_the_rate_and_is_not_n
     outcome, crossed = result.predictions[0], result.crossed[0]
     assert crossed.low <= outcome.low <= outcome.rate <= outcome.high <= crossed.high
     assert people_result(read(document, run(document), 6, noise=60), document).crossed == result.crossed
+
+
+def test_pooled_rates_have_intervals_over_participants_and_items_too():
+    document = suite(10)
+    (prediction,) = document.predictions
+    opposite = replace(prediction, name="opposite", formula="(3;%a%) > (3;%b%)")
+    document = replace(document, predictions=(prediction, opposite))
+    result = people_result(read(document, run(document), 6, noise=60), document)
+    for rule in RULES.values():
+        pooled, crossed = score(result.predictions, rule, 2), result.crossed_scores[rule.key]
+        assert crossed.low <= pooled.low <= pooled.rate <= pooled.high <= crossed.high
+    assert result.crossed_scores["first"] == result.crossed[0]
 
 
 def test_words_and_regions_are_not_mixed():

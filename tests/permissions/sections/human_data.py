@@ -10,7 +10,6 @@ from gym.people.models import PeopleComparison
 from tests.human_data.experiments import finished_run, import_file, make_revision, results_file
 from tests.permissions.sections import (
     EDITORS,
-    EDITORS_ACT,
     HIDDEN,
     INCOMPLETE,
     INCOMPLETE_EDITORS,
@@ -43,7 +42,8 @@ ROWS: list[Row] = [
     ("POST", "human-data-edit", ONE, INCOMPLETE_EDITORS),
     ("GET", "human-data-visibility", ONE, OWNER),
     ("POST", "human-data-visibility", ONE, ("in", 404, 403, 403, 400, 400)),
-    ("POST", "human-data-exclusions", ONE, EDITORS_ACT),
+    ("POST", "human-data", ONE, (404, 404, 403, 400, 400, 400)),
+    ("POST", "human-data", ["public-data"], ("in", 403, 403, 403, 400, 400)),
     ("GET", "human-data-item", ["private-data", 1], HIDDEN),
     ("GET", "human-data-item", ["private-data", 999], (404, 404, 404, 404, 404, 404)),
     ("GET", "human-data-download", ["private-data", "csv"], HIDDEN),
