@@ -59,7 +59,8 @@ def coverage_table(experiments: int) -> list[str]:
 def times_table() -> list[str]:
     lines = [
         f"Seconds of processor time on one core of {platform.machine()}, {time.strftime('%Y-%m-%d')}, with "
-        "OMP_NUM_THREADS=1, for one model. A comparison has all of them, predictors and the effects of a prediction:",
+        "OMP_NUM_THREADS=1, for one model. A comparison is a fit, its cross-validation, and the effects of a "
+        "prediction:",
         "",
         "| participants | items | observations | fit (REML and ML) | fit with `slopes` | ten-fold cross-validation | "
         "comparison | … with `slopes` |",
