@@ -53,6 +53,7 @@ class HumanDataSerializer(serializers.ModelSerializer[HumanData]):
     suite = serializers.CharField(source="revision.suite.slug")
     revision = serializers.IntegerField(source="revision.number")
     owner = serializers.SerializerMethodField(help_text="user name; null for anonymous review")
+    author = serializers.SerializerMethodField(help_text="one per line; empty for anonymous review")
     unit = serializers.CharField(help_text="unit of the values: ms, points or share")
 
     class Meta:
@@ -67,6 +68,10 @@ class HumanDataSerializer(serializers.ModelSerializer[HumanData]):
     def get_owner(self, data: HumanData) -> str | None:
         user = self.context["request"].user
         return data.owner.username if permissions.may_know_owner(user, data) else None
+
+    def get_author(self, data: HumanData) -> str:
+        user = self.context["request"].user
+        return data.author if permissions.may_know_owner(user, data) else ""
 
 
 class HumanDataDetailSerializer(HumanDataSerializer):

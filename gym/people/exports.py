@@ -66,7 +66,7 @@ def observation_rows(data: HumanData) -> Iterator[Row]:
 
 def citation(data: HumanData, address: str, user: AnyUser) -> str:
     """Return BibTeX for the data; without names if the reader may not know them."""
-    if data.bibtex:
+    if data.bibtex and may_know_owner(user, data):
         return data.bibtex
     authors = data.author.splitlines() or [data.owner.author_name]
     return bibtex(

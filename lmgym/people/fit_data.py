@@ -47,8 +47,8 @@ _UNKNOWN = {
 }
 """Why a predictor can be unknown."""
 MAX_CROSSED = 1_000_000
-"""Observations; above, models are fitted to means by item and word. A million take 3.5 s for REML and ML on one core,
-and 16 s for cross-validation (`benchmarks/people`)."""
+"""Observations; above, models are fitted to means by item and word. A million take 2 s for REML and ML on one core, and
+7 s for cross-validation (`benchmarks/people`)."""
 MAX_STEPS = 500_000_000
 """Multiplications in one evaluation of the likelihood (levels of the larger grouping times the square of those of the
 smaller one), which take 0.1 s; above, means are fitted."""

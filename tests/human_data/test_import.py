@@ -149,3 +149,14 @@ def test_the_api_names_open_questions_and_imports_with_answers(client, revision,
     done = client.get(answer["Location"]).json()
     assert done["state"] == "done"
     assert client.get(f"/api/v1/human-data/{done['human_data']}/").json()["n_participants"] == PEOPLE
+
+
+def test_who_reads_data_of_an_unlisted_suite_sees_no_authors(client, people):
+    data = import_file(make_revision(people.alice, visibility="unlisted"), people.alice)
+    data.collaborations.create(user=people.charlie, role="view")
+    HumanData.objects.update(author="Alicia Quetzal", bibtex="@misc{q, author = {Quetzal}}")
+    address = f"/api/v1/human-data/{data.slug}/"
+    for person, is_named in ((people.alice, True), (people.charlie, False)):
+        client.force_login(person)
+        answers = (client.get(address), client.get(reverse("human-data-download", args=[data.slug, "bib"])))
+        assert [b"Quetzal" in answer.content for answer in answers] == [is_named, is_named]

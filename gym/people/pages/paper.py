@@ -87,7 +87,8 @@ def comparison_methods(request: HttpRequest, comparison: PeopleComparison) -> Me
     data, runs = comparison.human_data, _labelled(comparison)
     observations, accuracy = load(data)
     exclusions = exclusions_of(comparison.exclusions)
-    entry = entry_in(data.bibtex)
+    cited = citation(data, address_of(request, data), request.user)
+    entry = entry_in(cited) or Entry(plain_key(data.slug), cited)
     people = StudiedPeople(
         title=data.title,
         measure=data.as_measure(),
@@ -95,9 +96,7 @@ def comparison_methods(request: HttpRequest, comparison: PeopleComparison) -> Me
         n=data.n_observations,
         n_participants=data.n_participants,
         dropped=exclude(observations, exclusions, accuracy).dropped,
-        entries=[
-            entry or Entry(plain_key(data.slug), citation(data, address_of(request, data), request.user))
-        ],
+        entries=[entry],
         is_simulated=data.is_simulated,
     )
     return people_methods(

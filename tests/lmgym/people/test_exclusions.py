@@ -82,11 +82,11 @@ def test_first_trials_are_practice():
 
 
 @pytest.mark.parametrize(
-    "settings", [{"cutoff": 0}, {"minimum": 5, "maximum": 4}, {"minimum_accuracy": 80}, {"trimming": "some"}]
+    "senseless", [{"cutoff": 0}, {"minimum": 5, "maximum": 4}, {"minimum_accuracy": 80}, {"trimming": "some"}]
 )
-def test_settings_that_make_no_sense_are_refused(settings):
+def test_settings_that_make_no_sense_are_refused(senseless):
     with pytest.raises(ValueError, match=r"must|is a share|is one of"):
-        Exclusions(**settings)
+        Exclusions(**senseless)
 
 
 def test_settings_that_the_data_cannot_support_are_refused():
