@@ -10,6 +10,7 @@ import gc
 import math
 import os
 import resource
+import signal
 import socket
 import threading
 import time
@@ -65,7 +66,7 @@ def usual_processes() -> int:
 
 
 def serve_here(bound: socket.socket, threads: int) -> None:
-    """Serve in this process until SystemExit."""
+    """Serve in this process until SIGTERM. Call it in the main thread."""
     settings.GYM_WEB_THREADS = threads
     _allow_files(2 * CONNECTIONS + 200)
     _keep_connections()
@@ -80,7 +81,7 @@ def serve_here(bound: socket.socket, threads: int) -> None:
     if settings.GYM_WEB_REQUEST_SECONDS:
         limit = settings.GYM_WEB_REQUEST_SECONDS
         threading.Thread(target=site.interrupt_forever, args=(limit,), daemon=True).start()
-    create_server(
+    server = create_server(
         site,
         _dispatcher=fair_dispatcher(threads),
         sockets=[bound],
@@ -93,7 +94,15 @@ def serve_here(bound: socket.socket, threads: int) -> None:
         asyncore_use_poll=True,  # select() supports at most 1,024 files
         ident=None,
         clear_untrusted_proxy_headers=not settings.GYM_BEHIND_PROXY,
-    ).run()
+    )
+    # Not earlier: the exception would be lost if the signal arrived in a callback of the garbage collector. Until now
+    # there is nothing to finish, so the default action serves.
+    signal.signal(signal.SIGTERM, _stop)
+    server.run()
+
+
+def _stop(number: int, frame: object) -> None:
+    raise SystemExit(0)  # waitress finishes running requests
 
 
 def _keep_connections() -> None:

@@ -40,7 +40,6 @@ class Command(SiteCommand):
         if options["parent"]:
             threading.Thread(target=_watch, args=(options["parent"],), daemon=True).start()
         if options["socket"] is not None:
-            signal.signal(signal.SIGTERM, _stop)
             logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # waitress warns on every burst
             serve_here(socket.socket(fileno=options["socket"]), options["threads"])
             return
@@ -50,10 +49,6 @@ class Command(SiteCommand):
                 bound, options["host"], threads=options["threads"], processes=options["processes"]
             )
             Supervisor(children).run()
-
-
-def _stop(number: int, frame: object) -> None:
-    raise SystemExit(0)  # waitress finishes running requests
 
 
 def _watch(parent: int) -> None:
