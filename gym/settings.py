@@ -188,7 +188,7 @@ GYM_STAFF_GROUPS = env.words("GYM_STAFF_GROUPS")
 GYM_GROUP_MAP = env.pairs("GYM_GROUP_MAP")
 GYM_SIGN_UP_FROM = env.choices("GYM_SIGN_UP_FROM", "", ("oidc", "orcid", "github", "ldap", "proxy"))
 GYM_LINK_BY_EMAIL = env.flag("GYM_LINK_BY_EMAIL", False)
-GYM_REQUIRE_2FA = env.choice("GYM_REQUIRE_2FA", "off", ("off", "nobody", "staff", "everyone"))
+GYM_REQUIRE_2FA = env.choice("GYM_REQUIRE_2FA", "off", ("off", "optional", "staff", "everyone"))
 GYM_INVITATION_DAYS = env.number("GYM_INVITATION_DAYS", 7, least=1)
 
 ACCOUNT_ADAPTER = "gym.accounts.external.adapters.AccountAdapter"

@@ -11,7 +11,7 @@ from gym.accounts.external import proxy
 
 
 class ProxyUserChanges(MiddlewareMixin):
-    """End a session that a proxy's header began when the proxy names somebody else, e.g. on a shared computer."""
+    """End a session started by a proxy's header once the header names another person, e.g. on a shared computer."""
 
     def process_request(self, request: HttpRequest) -> None:
         if not settings.GYM_PROXY_USER_HEADER or settings.SESSION_COOKIE_NAME not in request.COOKIES:

@@ -85,7 +85,7 @@ def revoke_token(token: ApiToken, *, actor: User) -> None:
 
 
 def revoke_tokens(user: User) -> None:
-    """Revoke all tokens of an account that passes to somebody else."""
+    """Revoke all tokens of an account whose owner may have changed."""
     live_tokens(user).update(revoked=timezone.now())
 
 

@@ -121,4 +121,4 @@ def _second_factor() -> list[Finding]:
     local = is_local_only(settings.ALLOWED_HOSTS, settings.GYM_LISTENS_ON)
     if not settings.HTTPS and not local:
         return [(WARN, "passkeys need HTTPS (GYM_HTTPS=1); without it only authenticator apps work")]
-    return [(OK, f"two-factor authentication is required for: {settings.GYM_REQUIRE_2FA}")]
+    return [(OK, f"two-factor authentication: GYM_REQUIRE_2FA={settings.GYM_REQUIRE_2FA}")]

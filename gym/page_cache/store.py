@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 
 OVERHEAD_BYTES = 2_000
-"""Approximate size of an entry beside its body."""
+"""Approximate size of an entry without its body."""
 LARGEST_PART = 8
 """A response larger than this part of the limit (an eighth) is not kept."""
 

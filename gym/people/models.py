@@ -96,7 +96,7 @@ class HumanData(models.Model):
 
     @property
     def participants_label(self) -> str:
-        """Name of the participants beside models."""
+        """Label of the row of people among rows of models."""
         return "Simulated people" if self.is_simulated else "People"
 
     @property

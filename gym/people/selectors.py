@@ -46,7 +46,7 @@ def of_revision(user: AnyUser, revision: SuiteRevision) -> list[HumanData]:
 
 
 def imports_of(user: AnyUser) -> QuerySet[HumanDataImport]:
-    """Return this user's uploaded files; nobody else sees them."""
+    """Return this user's own uploads, which no other user may see."""
     rows = (
         HumanDataImport.objects.filter(owner=user.pk)
         if user.is_authenticated

@@ -25,7 +25,7 @@ def code(secret=SECRET, steps=0) -> str:
 
 @pytest.fixture
 def offered(settings):
-    settings.GYM_REQUIRE_2FA = "nobody"
+    settings.GYM_REQUIRE_2FA = "optional"
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ MESSAGES = {
     "mfa/messages/webauthn_removed.txt": "The passkey was removed.",
     "mfa/messages/recovery_codes_generated.txt": "You have new recovery codes. Keep them safe.",
 }
-"""What pages show for allauth's messages; others are not shown."""
+"""Our texts for allauth's messages on pages; messages without one are not shown."""
 
 CHANGES = {
     "socialaccount/email/account_connected": "can now be signed in to with another service",
@@ -53,7 +53,7 @@ CHANGES = {
     "mfa/email/webauthn_removed": "has one passkey less",
     "mfa/email/recovery_codes_generated": "has new recovery codes",
 }
-"""What is mailed for allauth's notifications."""
+"""Our texts for the mails of allauth."""
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is untyped
@@ -249,7 +249,7 @@ REFUSALS = {
 
 
 def refusal(request: HttpRequest, reason: str, kind: str = "") -> HttpResponse:
-    """Return the page that explains why somebody was not signed in."""
+    """Render the page that explains why sign-in was refused."""
     status, title, text = REFUSALS[reason]
     context = {"title": title, "text": text.format(service=kinds.label_of(kind))}
     return render(request, "accounts/refused.html", context, status=status)

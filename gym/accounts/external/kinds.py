@@ -17,7 +17,7 @@ class Kind:
     by_redirect: bool = False
     """The person is sent to the service's own page."""
     has_groups: bool = False
-    """The service tells to which groups a person belongs."""
+    """The service sends the groups of a person."""
 
     @property
     def label(self) -> str:

@@ -96,7 +96,7 @@ def nonce_of(code_verifier: str) -> str:
 
 
 class OidcProvider(OpenIDConnectProvider):  # type: ignore[misc]  # allauth is untyped
-    """The provider for `GYM_OIDC_…` and `GYM_ORCID_…`; `app.provider_id` tells which."""
+    """Provider of `GYM_OIDC_…` and `GYM_ORCID_…`, distinguished by `app.provider_id`."""
 
     oauth2_adapter_class = OidcAdapter
     pkce_enabled_default = True

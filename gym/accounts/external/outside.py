@@ -13,7 +13,7 @@ from django.http import HttpRequest
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody outside, under a name that never changes hands."""
+    """A person at another service, identified by a name that is never reassigned."""
 
     name: str
     email: str = ""

@@ -16,8 +16,8 @@ SESSION_KEY = "gym_proxy_user"
 
 
 def user_name(request: HttpRequest) -> str:
-    """Return the name that the proxy vouches for; empty if sign-in by header is off, the connection does not come from
-    the proxy, or nobody is signed in there."""
+    """Return the user name in the proxy's header; empty if there is none, sign-in by header is off, or the connection
+    is not from the proxy."""
     if not (kinds.is_on("proxy") and _is_proxy(request.META.get("REMOTE_ADDR", ""))):
         return ""
     return _header(request, settings.GYM_PROXY_USER_HEADER)

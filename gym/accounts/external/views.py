@@ -104,7 +104,7 @@ def github_callback(request: HttpRequest) -> HttpResponse:
 @if_any_is_on
 @require_safe
 def cancelled(request: HttpRequest) -> HttpResponse:
-    """Return to the sign-in page after somebody cancelled at the service."""
+    """Return to the sign-in page after sign-in was cancelled at the service."""
     messages.info(request, "You cancelled signing in.")
     return redirect("login")
 

@@ -121,7 +121,7 @@ def data_progress(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def data_item(request: HttpRequest, slug: str, item: int) -> HttpResponse:
-    """Show people's values of one item beside the bits of models. Context: data, suite, revision, item, rows
+    """Show one item: people's values and the bits of models. Context: data, suite, revision, item, rows
     (SentenceRow), outcomes [(ShownPeople, code, margin)], previous, next (item numbers or None), runs."""
     data = data_at(request, slug)
     prefetch_related_objects([data.revision], "sentences", "predictions")

@@ -185,7 +185,7 @@ class _Reader:
             )
             self._report.raise_problems()
         if place > 1 + max(self._numbered, default=0):
-            message = f"the header goes on with column {place}, but no line above names column {place - 1}"
+            message = f"the header continues with column {place}, but no line above names column {place - 1}"
             self._report.problem(f"line {number}", message, "Upload the whole results file.")
         for later in [k for k in self._numbered if k >= place]:
             del self._numbered[later]

@@ -134,7 +134,7 @@ def _proposed(column: TextColumn, names: set[str]) -> tuple[str, str]:
         return _word_number(column)
     if not role and _ANSWER.fullmatch(normal(heading)):
         role, doubt = _judgment(column, "rating", names)
-        return role, doubt or "its heading does not tell what was asked"
+        return role, doubt or "its heading does not name the judgment"
     return role or "skip", ""
 
 

@@ -311,7 +311,7 @@ def _conditions_only(state: Matching) -> NDArray[np.int64]:
     if not columns:
         hint = "Choose the column with the item number, the item name, the sentence or the condition."
         state.asks.append("columns")
-        state.report.problem("file", "no column tells which sentence a row is about", hint)
+        state.report.problem("file", "no column identifies the sentence of a row", hint)
         state.report.raise_problems()
     codes, combinations = crossed(columns)
     names = ["-".join(combination) for combination in combinations]
@@ -349,7 +349,7 @@ def _one_row(state: Matching, codes: NDArray[np.int64], names: Sequence[str]) ->
     condition = (
         state.offer(what)
         if good
-        else state.ask(what, "file", "the row does not tell which condition its value is of", "Choose it.")
+        else state.ask(what, "file", "the condition of the value is not in the row", "Choose it.")
     )
     if not name or not condition:
         return np.full(len(codes), -1)
