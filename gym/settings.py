@@ -196,6 +196,7 @@ ACCOUNT_EMAIL_NOTIFICATIONS = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_REAUTHENTICATION_METHODS = ["password", "mfa"]  # codes by mail have no page here
 ACCOUNT_RATE_LIMITS = False  # gym.accounts.throttle counts in the database, so for all processes
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email"]
 ACCOUNT_UNIQUE_EMAIL = False

@@ -24,7 +24,7 @@ from gym.conflicts import Conflict
 MAX_ADDRESSES = 100
 """Number of people invited in one step."""
 KEEP = timedelta(days=30)
-"""How long an invitation that was accepted or has expired stays in the list."""
+"""How long an invitation, accepted or not, stays in the list after its link has expired."""
 SESSION_KEY = "account_invitation"
 
 Mailed = tuple[AccountInvitation, str]
@@ -109,7 +109,7 @@ def accept(invitation: AccountInvitation, user: User) -> None:
 
 
 def drop_old() -> int:
-    """Delete invitations that were accepted or have expired KEEP ago; return how many."""
+    """Delete invitations whose links expired KEEP ago, accepted or not; return how many."""
     return AccountInvitation.objects.filter(expires__lt=timezone.now() - KEEP).delete()[0]
 
 

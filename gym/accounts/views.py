@@ -126,7 +126,8 @@ class SignIn(auth.LoginView):
         else:
             login = login_of(self.request, LdapProvider, form.person, self.get_success_url())
             response = complete_social_login(self.request, login)
-        throttle.remember_device(self.request, response, form.cleaned_data["username"])
+        if form.person is None:  # names of the directory are not names of accounts
+            throttle.remember_device(self.request, response, form.cleaned_data["username"])
         return response  # type: ignore[no-any-return]
 
 

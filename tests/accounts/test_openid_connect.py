@@ -8,8 +8,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import TOTP
 from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth.models import Group
+from django.test import Client
 
 from gym.accounts import invitations
 from gym.accounts.confirmed import has_confirmed_address
@@ -154,11 +157,19 @@ def test_linking_an_account_whose_address_was_never_confirmed_shuts_out_who_made
 ):
     settings.GYM_LINK_BY_EMAIL = True
     create_token(actor=people.alice, name="theirs", scopes=["read"])
+    SocialAccount.objects.create(user=people.alice, provider="github", uid="theirs")
+    TOTP.activate(people.alice, "A" * 32)
+    people.alice.set_unusable_password()  # made through GitHub: allauth would find no password to delete
+    people.alice.save()
+    theirs = Client()
+    theirs.force_login(people.alice)
     issuer.person |= {"email": "alice@example.org", "email_verified": True}
     walk(client, issuer)
-    people.alice.refresh_from_db()
-    assert not people.alice.has_usable_password()
     assert not live_tokens(people.alice).exists()
+    assert [account.provider for account in people.alice.socialaccount_set.all()] == ["oidc"]
+    assert not Authenticator.objects.exists()
+    assert theirs.get("/accounts/profile/").status_code == 302
+    assert signed_in(client) == "alice"
     assert "with another service" in mailoutbox[0].body
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
-from allauth.socialaccount.models import SocialApp, SocialLogin
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialLogin
 from django.conf import settings
 from django.contrib import messages
 from django.db import IntegrityError, transaction
@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from gym.accounts import invitations, mail
+from gym.accounts import invitations, mail, second_factor
 from gym.accounts.confirmed import has_confirmed_address
 from gym.accounts.external import groups, kinds
 from gym.accounts.login_redirect import is_auth_page
@@ -121,11 +121,8 @@ class ExternalAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # all
         name = str(data.get("username") or "").partition("@")[0]
         email = confirmed[0].email if confirmed else ""
         user: User = super().populate_user(request, sociallogin, data | {"username": name, "email": email})
-        user.username, user.first_name, user.last_name = (
-            user.username[:150],
-            user.first_name[:150],
-            user.last_name[:150],
-        )
+        for name in ("username", "first_name", "last_name"):
+            setattr(user, name, getattr(user, name)[:LONGEST_NAME])
         return user
 
     def authenticate_by_email(self, sociallogin: SocialLogin) -> tuple[User, str] | None:
@@ -154,10 +151,16 @@ class ExternalAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # all
             raise ImmediateHttpResponse(refusal(request, "address", account.provider))
 
     def _adopt(self, user: User) -> None:
-        """Shut out whoever may have entered another person's address: allauth deletes the password of an account with
-        an unconfirmed address, which ends its sessions."""
-        if not has_confirmed_address(user):
+        """Shut out whoever may have entered another person's address in an account: tokens, connected services, second
+        factors and the password go, and with a new password hash all sessions."""
+        if has_confirmed_address(user):
+            return
+        with transaction.atomic():
             revoke_tokens(user)
+            SocialAccount.objects.filter(user=user).delete()
+            second_factor.reset(user)
+            user.set_unusable_password()
+            user.save(update_fields=["password"])
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         kind = sociallogin.account.provider

@@ -59,7 +59,7 @@ def person(request: HttpRequest, username: str, password: str) -> Person | None:
 
 
 def problem() -> str:
-    """Bind as the site and look for the folder of people. Return what is wrong; empty if nothing is."""
+    """Bind as the site and look for the folders of people and groups. Return what is wrong; empty if nothing is."""
     import ldap
 
     try:
@@ -69,19 +69,24 @@ def problem() -> str:
         if _starts_tls():
             connection.start_tls_s()
         connection.simple_bind_s(settings.GYM_LDAP_BIND_DN, settings.GYM_LDAP_BIND_PASSWORD)
-        connection.search_s(settings.GYM_LDAP_USERS, ldap.SCOPE_BASE)
+        for folder in filter(None, (settings.GYM_LDAP_USERS, settings.GYM_LDAP_GROUPS)):
+            connection.search_s(folder, ldap.SCOPE_BASE)
     except ldap.LDAPError as error:
         return _words(error)
     return ""
 
 
 def _groups(connection: Any, dn: str, name: str) -> tuple[str, ...]:
-    """Return the names (cn) of groups of any usual class: groupOfNames, groupOfUniqueNames, posixGroup."""
+    """Return the names (cn) of groups of any usual class: groupOfNames, groupOfUniqueNames, posixGroup. Raises
+    Unreachable."""
     import ldap
     from ldap.filter import filter_format
 
     members = filter_format("(|(member=%s)(uniqueMember=%s)(memberUid=%s))", [dn, dn, name])
-    rows = connection.search_s(settings.GYM_LDAP_GROUPS, ldap.SCOPE_SUBTREE, members, ["cn"])
+    try:
+        rows = connection.search_s(settings.GYM_LDAP_GROUPS, ldap.SCOPE_SUBTREE, members, ["cn"])
+    except ldap.LDAPError as error:
+        raise Unreachable(_words(error)) from error
     return tuple(sorted(cn.decode() for dn, row in rows if dn for cn in row.get("cn", [])))
 
 

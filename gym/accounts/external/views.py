@@ -86,8 +86,6 @@ def start(request: HttpRequest, kind: str) -> HttpResponse:
 @require_safe
 def oidc_callback(request: HttpRequest, provider_id: str) -> HttpResponse:
     """Receive the answer of an OpenID Connect issuer."""
-    if provider_id == "github":
-        raise Http404
     answer: HttpResponse = OAuth2CallbackView.adapter_view(OidcAdapter(request, provider_id))(request)
     return answer
 
