@@ -130,7 +130,7 @@ GYM_WEB_STATEMENT_SECONDS = env.number("GYM_WEB_STATEMENT_SECONDS", 20)
 GYM_WEB_REQUEST_SECONDS = env.number("GYM_WEB_REQUEST_SECONDS", 45)
 GYM_WEB_HANG_SECONDS = env.number("GYM_WEB_HANG_SECONDS", 60, least=1)
 GYM_WEB_THREADS = 8  # of a web process; `manage.py web --threads` sets it
-GYM_PAGE_CACHE_MB = env.number("GYM_PAGE_CACHE_MB", 64)  # of each web process
+GYM_PAGE_CACHE_MB = 0 if DEBUG else env.number("GYM_PAGE_CACHE_MB", 64)  # of each web process
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 6_000_000
 FILE_UPLOAD_MAX_MEMORY_SIZE = 6_000_000

@@ -19,7 +19,7 @@ from gym.accounts.backends import accounts_open
 from gym.api.authentication import Requests
 from gym.middleware import Compressed
 from gym.page_cache.reads import recorded, table_versions
-from gym.page_cache.store import Kept, store
+from gym.page_cache.store import LONGEST_KEY, Kept, store
 
 KINDS = ("text/html", "application/json", "image/svg+xml")
 API = "/api/"
@@ -49,6 +49,8 @@ class VisitorPages(ConditionalGetMiddleware):
         if not _is_shared(request):
             return self._for_browsers(request, self._respond(request))
         key = _key(request)
+        if sum(map(len, key)) > LONGEST_KEY:
+            return self._for_browsers(request, self._respond(request))
         kept = _current(key)
         if kept is None:
             with store.turn(key) as is_first:
@@ -66,6 +68,7 @@ class VisitorPages(ConditionalGetMiddleware):
             response = self._for_browsers(request, self._respond(request))
         dependencies = reads.dependencies()
         if dependencies is None or not _is_keepable(response, key):
+            store.drop(key)
             return response
         response = self._compressed.process_response(request, response)
         store.put(

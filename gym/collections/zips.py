@@ -30,6 +30,7 @@ from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.handlers import handler
 from gym.jobs.models import State
+from gym.page_cache.reads import keep_for
 from gym.runs.models import SuiteRun
 from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.read.selectors import newest_done
@@ -208,8 +209,12 @@ def _reader(collection: Collection, user: AnyUser, current_contents: Contents) -
 def _fits(zip_: CollectionZip, current_contents: Contents) -> bool:
     if zip_.fingerprint == current_contents.fingerprint:
         return True
-    if zip_.completed_at is None or timezone.now() - zip_.completed_at > NEW_ENOUGH:
+    if zip_.completed_at is None:
         return False
+    left = zip_.completed_at + NEW_ENOUGH - timezone.now()
+    if left < timedelta(0):
+        return False
+    keep_for(left.total_seconds())
     return set(current_contents.revision_ids).issuperset(zip_.revisions) and set(
         current_contents.run_ids
     ).issuperset(zip_.runs)

@@ -66,10 +66,12 @@ def recorded() -> Iterator[Reads]:
     """Record what the code inside reads."""
     reads = Reads()
     token = _current.set(reads)
+    connection.execute_wrappers.append(reads.note_statement)
     try:
-        with connection.execute_wrapper(reads.note_statement):
-            yield reads
+        yield reads
     finally:
+        # connection.execute_wrapper() would remove the last wrapper, which a reconnect inside may have added
+        connection.execute_wrappers.remove(reads.note_statement)
         _current.reset(token)
 
 
@@ -90,7 +92,7 @@ def _all_tables() -> frozenset[str]:
     return frozenset(model._meta.db_table for model in apps.get_models(include_auto_created=True))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)  # texts of tens of kB, with long lists of keys
 def _tables_in(sql: str) -> frozenset[str] | None:
     """Return the tables that a statement names; None if it may write."""
     if not sql.lstrip("( \n").upper().startswith(_READS):

@@ -12,8 +12,10 @@ from typing import Any
 
 from django.conf import settings
 
-OVERHEAD_BYTES = 2_000
-"""Approximate size of an entry without its body."""
+OVERHEAD_BYTES = 5_000
+"""Approximate size of an entry without its body, with a key of up to LONGEST_KEY characters."""
+LONGEST_KEY = 2_000
+"""Characters of a key, which contains the address and headers of the client. Longer ones are not kept."""
 LARGEST_PART = 8
 """A response larger than this part of the limit (an eighth) is not kept."""
 
@@ -80,22 +82,36 @@ class Store:
 
     @contextmanager
     def turn(self, key: Hashable) -> Iterator[bool]:
-        """Yield True to the first thread that computes a response. Yields False to others once it has, or after
-        WAIT_SECONDS, so that a change does not make every thread compute the same slow page."""
+        """Yield True to the first thread that computes a response again. Yields False to others once it has, or after
+        WAIT_SECONDS, so that a change does not make every thread compute the same slow page. Nobody waits for a
+        response that was not kept before, because it may not be kept this time either."""
         with self._lock:
             done = self._computing.get(key)
-            if is_first := done is None:
+            is_first = done is None
+            if done is None and key in self._kept:
                 done = self._computing[key] = threading.Event()
+        if done is None:
+            yield True
+            return
         if not is_first:
-            done.wait(WAIT_SECONDS)
+            if not done.wait(WAIT_SECONDS):
+                self._end_turn(key, done)  # its thread was interrupted before it could end the turn
             yield False
             return
         try:
             yield True
         finally:
-            with self._lock:
+            self._end_turn(key, done)
+
+    def _end_turn(self, key: Hashable, done: threading.Event) -> None:
+        with self._lock:
+            if self._computing.get(key) is done:
                 del self._computing[key]
-            done.set()
+        done.set()
+
+    def drop(self, key: Hashable) -> None:
+        with self._lock:
+            self._drop(key)
 
     def clear(self) -> None:
         with self._lock:

@@ -291,8 +291,24 @@ def test_memory_is_bounded(settings):
     assert full.get("large") is None
 
 
-def test_one_thread_computes_what_others_wait_for():
+def test_an_address_of_any_length_takes_no_memory(client, db):
+    assert client.get(f"/help/?{'a' * 3_000}").status_code == 200
+    assert len(store) == 0
+
+
+def test_a_reconnect_during_a_view_leaves_the_wrappers_of_the_new_connection(db):
+    before, clock = list(connection.execute_wrappers), lambda execute, *more: execute(*more)
+    with recorded():
+        connection.execute_wrappers.append(clock)  # as gym.time_limits does
+    try:
+        assert connection.execute_wrappers == [*before, clock]
+    finally:
+        connection.execute_wrappers[:] = before
+
+
+def test_one_thread_computes_again_what_others_wait_for():
     kept, answers = Store(), []
+    kept.put("page", Kept(b"", (), None, {}, float("inf")))
 
     def ask() -> None:
         with kept.turn("page") as is_first:
@@ -308,6 +324,12 @@ def test_one_thread_computes_what_others_wait_for():
     assert answers == [False]
     ask()
     assert answers == [False, True]
+
+
+def test_nobody_waits_for_a_response_that_was_not_kept():
+    kept = Store()
+    with kept.turn("page") as first, kept.turn("page") as second:
+        assert (first, second) == (True, True)
 
 
 def test_nothing_is_kept_without_memory(client, settings, run):
