@@ -74,10 +74,22 @@ class HumanDataSerializer(serializers.ModelSerializer[HumanData]):
         return data.author if permissions.may_know_owner(user, data) else ""
 
 
+PUBLIC_PROVENANCE = ("reader", "sha256", "left_out")
+
+
 class HumanDataDetailSerializer(HumanDataSerializer):
+    provenance = serializers.SerializerMethodField(
+        help_text=f"{', '.join(PUBLIC_PROVENANCE)}; more for those who may edit the data"
+    )
+
     class Meta(HumanDataSerializer.Meta):
         fields = [*HumanDataSerializer.Meta.fields, "exclusions", "result", "provenance"]
         read_only_fields = fields
+
+    def get_provenance(self, data: HumanData) -> dict[str, Any]:
+        if permissions.can_edit(self.context["request"].user, data):
+            return dict(data.provenance)
+        return {name: data.provenance[name] for name in PUBLIC_PROVENANCE if name in data.provenance}
 
 
 class ImportSerializer(serializers.ModelSerializer[HumanDataImport]):

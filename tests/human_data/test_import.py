@@ -10,6 +10,7 @@ from django.utils import timezone
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.people import services
+from gym.people.exports import observation_rows
 from gym.people.models import ColumnPiece, FilePiece, HumanData, HumanDataImport
 from gym.people.storage import load
 from tests.human_data.experiments import PEOPLE, import_file, make_revision, results_file
@@ -40,6 +41,8 @@ def test_participants_are_renamed_and_the_file_is_deleted(revision, people):
     data = import_file(revision, people.alice)
     observations, _ = load(data)
     assert set(observations.participants) == {f"P{k}" for k in range(1, PEOPLE + 1)}
+    order = dict.fromkeys(row[0] for row in observation_rows(data))
+    assert list(order) == [f"P{k}" for k in range(1, PEOPLE + 1)]  # not that of the sessions
     assert not FilePiece.objects.exists()
     assert bytes(HumanDataImport.objects.get().salt) == b""
 
@@ -160,3 +163,18 @@ def test_who_reads_data_of_an_unlisted_suite_sees_no_authors(client, people):
         client.force_login(person)
         answers = (client.get(address), client.get(reverse("human-data-download", args=[data.slug, "bib"])))
         assert [b"Quetzal" in answer.content for answer in answers] == [is_named, is_named]
+
+
+def test_small_groups_and_the_files_name_stay_with_those_who_edit(client, revision, people):
+    lines = [f"{','.join(map(str, row))},{80 + int(row[0][1:])}" for row in rows_by_word()]
+    file = "\n".join(["participant,item,condition,word_number,word,rt,age", *lines]).encode()
+    data = import_file(revision, people.alice, file, "amy.csv", **{"columns.G": "demographic"})
+    services.set_visibility(data, "public", actor=people.alice, confirmed=True)
+    assert "fewer than 5 people" in str(data.provenance["notices"])
+    assert "82" not in str(data.provenance["notices"])
+    client.force_login(people.charlie)
+    answer = client.get(f"/api/v1/human-data/{data.slug}/").json()
+    assert set(answer["provenance"]) == {"reader", "sha256", "left_out"}
+    assert "fewer than 5 people" not in client.get(data.get_absolute_url()).content.decode()
+    client.force_login(people.alice)
+    assert client.get(f"/api/v1/human-data/{data.slug}/").json()["provenance"] == data.provenance
