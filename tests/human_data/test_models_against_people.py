@@ -78,6 +78,20 @@ def test_a_comparison_with_a_private_model_is_hidden_from_others(client, world):
     assert client.get(comparison.get_absolute_url()).status_code == 404
 
 
+def test_who_started_a_comparison_loses_it_when_a_model_is_made_private_but_not_when_a_run_is_deleted(
+    client, world
+):
+    people, data, runs = world
+    services.set_visibility(data, "public", actor=people.alice, confirmed=True)
+    comparison = services.start_comparison(data, runs, actor=people.charlie)
+    client.force_login(people.charlie)
+    runs[1].model.visibility = "private"
+    runs[1].model.save()
+    assert client.get(comparison.get_absolute_url()).status_code == 404
+    runs[1].delete()
+    assert client.get(comparison.get_absolute_url()).status_code == 200
+
+
 def test_changed_exclusions_are_applied_and_counted(client, world):
     people, data, _ = world
     client.force_login(people.alice)
