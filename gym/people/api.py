@@ -236,11 +236,12 @@ class HumanDataList(ListView):
         """List public data of listed suites, and your own and shared data."""
         return self.page(listed(request.user).order_by("title", "pk"))
 
-    @operation("Import human data", body={FORM: ImportBody}, response=ImportSerializer, status=202)
+    @operation("Import human data", body={FORM: ImportBody}, response=ImportSerializer, status=202, waits=True)
     def post(self, request: SignedInApiRequest) -> Response:
         """Import a file with reading times or judgments. If the file has open questions, or cannot be matched to the
         suite, nothing is stored: the 400 names them (`asks`, and `questions` with their choices); send the file again
-        with `answers`. Files over 10 MB are read by the job, so that their questions are in `asks` of the import."""
+        with `answers`. Files over 10 MB, or over 0.5 MB if compressed, are read by the job, so that their questions are
+        in `asks` of the import."""
         body = self.body()
         revision = revision_of(request, body)
         row = services.upload(
@@ -253,14 +254,16 @@ class HumanDataList(ListView):
             is_final=True,
         )
         if row.reading.get("problems") or row.reading.get("asks"):
-            raise _unanswered(row)
+            problem = _unanswered(row)
+            services.discard(row, actor=request.user)
+            raise problem
         if not row.is_busy:
             services.answer(row, {}, actor=request.user)
         return self.respond(row, "api-human-data-import", row.key)
 
 
 def _unanswered(row: HumanDataImport) -> ApiProblem:
-    """Return a 400 with the problems of a file and its open questions; raising it discards the upload."""
+    """Return a 400 with the problems of a file and its open questions."""
     reading = row.reading
     asked = [one for one in reading["questions"] if one["name"] in reading["asks"]]
     problem = invalid(

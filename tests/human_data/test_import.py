@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
@@ -144,6 +146,7 @@ def test_the_api_names_open_questions_and_imports_with_answers(client, revision,
     refused = client.post("/api/v1/human-data/", {"file": file, "suite": revision.suite.slug})
     assert refused.status_code == 400
     assert "conditions.control" in refused.json()["asks"]
+    assert not HumanDataImport.objects.exists()
     file.seek(0)
     answers = {"answers.conditions.control": "-", "answers.doubled": "first"}
     answer = client.post("/api/v1/human-data/", {"file": file, "suite": revision.suite.slug, **answers})
@@ -178,3 +181,16 @@ def test_small_groups_and_the_files_name_stay_with_those_who_edit(client, revisi
     assert "fewer than 5 people" not in client.get(data.get_absolute_url()).content.decode()
     client.force_login(people.alice)
     assert client.get(f"/api/v1/human-data/{data.slug}/").json()["provenance"] == data.provenance
+
+
+def test_a_compressed_file_is_read_by_the_job_unless_it_is_tiny(client, revision, people, monkeypatch):
+    packed = gzip.compress(results_file())
+    assert services.is_live(packed)
+    monkeypatch.setattr(services, "LIVE_BYTES", len(packed) * 2)
+    row = services.upload(revision, packed, "results.csv.gz", actor=people.alice)
+    assert row.is_busy
+    run_pending("short")
+    client.force_login(people.alice)
+    assert "This file is large" in client.get(row.get_absolute_url()).content.decode()
+    reading = client.post(reverse("human-data-import-reading", args=[row.key]), {})
+    assert "HX-Refresh" in reading.headers

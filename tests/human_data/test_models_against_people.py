@@ -88,6 +88,8 @@ def test_who_started_a_comparison_loses_it_when_a_model_is_made_private_but_not_
     runs[1].model.visibility = "private"
     runs[1].model.save()
     assert client.get(comparison.get_absolute_url()).status_code == 404
+    runs[1].model.visibility = "public"
+    runs[1].model.save()
     runs[1].delete()
     assert client.get(comparison.get_absolute_url()).status_code == 200
 
