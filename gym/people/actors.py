@@ -99,6 +99,6 @@ def people_comparison(context: JobContext) -> None:
         result = comparing.compare(data, comparison.exclusions, runs, comparison.options, progress)
     except (InvalidArgument, ValueError) as error:
         raise PermanentFailure(str(error)) from error
-    comparison.result, comparison.completed_at = comparing.as_json(result), timezone.now()
+    comparison.result, comparison.completed_at = result, timezone.now()
     with context.finish():
         comparison.save(update_fields=["result", "completed_at"])

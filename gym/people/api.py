@@ -370,11 +370,12 @@ class ComparisonTable(ComparisonView):
     @operation(
         "Download a table of a comparison",
         media={"text/csv": FILE, PARQUET: FILE},
+        also=[413],
         name="human_data_comparisons_table",
     )
     def get(self, request: Request, slug: str, key: str, what: str, form: str) -> HttpResponseBase:
         """Download gains, differences, coefficients, fits, effects, item-effects or cells; or observations, the fitted
-        observations with all predictors. `form` is csv or parquet."""
+        observations with all predictors. `form` is csv or parquet. 413 if observations would have too many rows."""
         if form not in ("csv", "parquet") or what not in (*TABLES, OBSERVATIONS):
             raise Http404
         return comparison_file(self.comparison(), what, form)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import json
+import zipfile
+
 import pytest
 from django.core.exceptions import ValidationError
 from django.urls import reverse
 
-from gym.collections.services import create_collection, publish_collection
+from gym.collections.services import create_collection, publish_collection, set_human_data
+from gym.pages.account_export import export_account
 from gym.people import services
 from suites.signals import InUse
 from tests.human_data.experiments import import_file, make_revision
@@ -57,3 +62,19 @@ def test_the_api_sets_human_data_of_a_collections_suites(client):
     assert send("patch", "study/", {"suites": []}).json()["human_data"] == []
     changed = send("patch", "study/", {"suites": [{"suite": revision.suite.slug}], "human_data": [data.slug]})
     assert changed.json()["human_data"] == [data.slug]
+
+
+@pytest.mark.django_db
+def test_the_data_of_an_account_name_the_human_data_of_its_collections():
+    people = make_people()
+    revision = make_revision(people.alice)
+    data = import_file(revision, people.alice)
+    collection = create_collection(
+        actor=people.alice, slug="paper", title="Paper", description="", reference="", revisions=[revision]
+    )
+    set_human_data(collection, [data], actor=people.alice)
+    file = io.BytesIO()
+    export_account(people.alice, file)
+    with zipfile.ZipFile(file) as archive:
+        assert json.loads(archive.read("collections/paper.json"))["human_data"] == [data.slug]
+        assert json.loads(archive.read(f"human-data/{data.slug}.json"))["result"] == data.result

@@ -48,7 +48,7 @@ def test_the_model_that_people_were_simulated_with_ranks_first(client, world):
     assert "ms per bit" in " ".join(page.content.decode().split())
 
 
-def test_downloads_of_a_comparison(client, world):
+def test_downloads_of_a_comparison(client, world, settings):
     comparison = compared(world)
     client.force_login(world[0].alice)
     slug, key = comparison.human_data.slug, comparison.key
@@ -63,6 +63,10 @@ def test_downloads_of_a_comparison(client, world):
     assert text("effects", "parquet").startswith(b"PAR1")
     assert b"lmer" in text("lme4", "R")
     assert b'"gains"' in text("all", "json")
+    settings.GYM_EXPORT_MAX_ROWS = 2 * comparison.human_data.n_observations - 1
+    address = reverse("human-data-models-download", args=[slug, key, "observations", "csv"])
+    assert client.get(address).status_code == 413
+    assert client.get(f"/api/v1/human-data/{slug}/comparisons/{key}/observations/csv/").status_code == 413
 
 
 def test_a_comparison_with_a_private_model_is_hidden_from_others(client, world):
