@@ -244,7 +244,7 @@ def set_visibility(data: HumanData, visibility: str, *, actor: User, confirmed: 
             raise ValidationError("Confirm that participants consented and cannot be identified.")
         data.confirmed_at = timezone.now()
     if visibility != Visibility.PUBLIC:
-        data_leaving.send(sender=HumanData, data=data)
+        require_not_in_use(data)
     data.visibility = visibility
     data.save(update_fields=["visibility", "confirmed_at", "updated"])
 
@@ -272,10 +272,15 @@ def recomputed(data: HumanData, exclusions: Exclusions) -> dict[str, Any]:
     return evaluated(observations, accuracy, document_of(data.revision), exclusions)
 
 
+def require_not_in_use(data: HumanData) -> None:
+    """Raise InUse if the data may not be deleted or made private, because a published collection holds them."""
+    data_leaving.send(sender=HumanData, data=data)
+
+
 def delete(data: HumanData, *, actor: User) -> None:
     """Delete a data set with its comparisons. Raises PermissionDenied, and InUse if a published collection holds it."""
     _require(permissions.can_manage(actor, data), "only the owner and staff may delete these data")
-    data_leaving.send(sender=HumanData, data=data)
+    require_not_in_use(data)
     jobs.stop(data.job, actor=actor)
     for comparison in data.comparisons.select_related("job"):
         jobs.stop(comparison.job, actor=actor)

@@ -13,6 +13,7 @@ from django.urls import reverse
 from gym.collections.services import create_collection, publish_collection, set_human_data
 from gym.pages.account_export import export_account
 from gym.people import services
+from gym.people.models import HumanData
 from suites.signals import InUse
 from tests.human_data.experiments import import_file, make_revision
 from tests.people import make_people
@@ -40,6 +41,19 @@ def test_a_published_collection_protects_its_human_data(client):
     ):
         with pytest.raises(InUse):
             change()
+    client.force_login(people.staff)
+    for address, chosen in (
+        (reverse("admin:people_humandata_delete", args=[data.pk]), {}),
+        (
+            reverse("admin:people_humandata_changelist"),
+            {"action": "delete_selected", "_selected_action": [data.pk]},
+        ),
+    ):
+        assert (
+            "so they cannot be made private"
+            in client.post(address, chosen | {"post": "yes"}).content.decode()
+        )
+    assert HumanData.objects.exists()
 
 
 @pytest.mark.django_db
