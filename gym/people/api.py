@@ -32,6 +32,7 @@ from gym.people.selectors import (
     comparable_runs,
     comparisons_of,
     imports_of,
+    keepable,
     listed,
     models_of,
     visible_to,
@@ -215,6 +216,16 @@ class HumanDataView(ObjectView[HumanData]):
         return visible_to(self.request.user).filter(slug=address)
 
 
+class KeptDataView(ObjectView[HumanData]):
+    """Base class of views that reach their user's own data even if the suite was hidden from them."""
+
+    def visible_rows(self, address: str) -> QuerySet[HumanData]:
+        return keepable(self.request.user).filter(slug=address)
+
+    def detail_rows(self, address: str) -> QuerySet[HumanData]:
+        return visible_to(self.request.user).filter(slug=address)
+
+
 def revision_of(request: Request, body: dict[str, Any]) -> SuiteRevision:
     suite = referenced(visible_suites(request.user), "suite", slug=body["suite"])
     number = body.get("revision")
@@ -236,7 +247,9 @@ class HumanDataList(ListView):
         """List public data of listed suites, and your own and shared data."""
         return self.page(listed(request.user).order_by("title", "pk"))
 
-    @operation("Import human data", body={FORM: ImportBody}, response=ImportSerializer, status=202, waits=True)
+    @operation(
+        "Import human data", body={FORM: ImportBody}, response=ImportSerializer, status=202, waits=True
+    )
     def post(self, request: SignedInApiRequest) -> Response:
         """Import a file with reading times or judgments. If the file has open questions, or cannot be matched to the
         suite, nothing is stored: the 400 names them (`asks`, and `questions` with their choices); send the file again
@@ -292,7 +305,7 @@ class ImportDetail(ApiView):
         return self.respond(get_or_404(imports_of(request.user), key=key))
 
 
-class HumanDataDetail(HumanDataView):
+class HumanDataDetail(KeptDataView):
     @operation("Read human data", response=HumanDataDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Return a data set: what it is, exclusions, and the suite's predictions evaluated on people."""
@@ -300,11 +313,12 @@ class HumanDataDetail(HumanDataView):
 
     @operation("Delete human data", status=204)
     def delete(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Delete a data set with its comparisons. Only its owner and staff may."""
+        """Delete a data set with its comparisons. Only its owner and staff may; the owner also if they may
+        no longer see the suite."""
         return self.remove(services.delete)
 
 
-class Observations(HumanDataView):
+class Observations(KeptDataView):
     content_negotiation_class = FormatFromUrl
 
     @operation("Download observations", media={"text/csv": FILE, PARQUET: FILE, "application/x-bibtex": FILE})

@@ -35,6 +35,23 @@ def visible_to(user: AnyUser) -> QuerySet[HumanData]:
     return seen.select_related("revision__suite__owner", "owner", "job")
 
 
+def hidden_own(user: AnyUser) -> QuerySet[HumanData]:
+    """Return this user's own data of suites that they may no longer see."""
+    if not user.is_authenticated:
+        return HumanData.objects.none()
+    return (
+        HumanData.objects.filter(owner=user).exclude(revision__suite__in=visible_suites(user)).defer(*HEAVY)
+    )
+
+
+def keepable(user: AnyUser) -> QuerySet[HumanData]:
+    """Return the data whose files this user may download, and whose page of deletion they reach: visible data, and
+    their own even if the suite was hidden from them."""
+    own = Q(owner=user.pk) if user.is_authenticated else Q(pk__in=[])
+    rows = HumanData.objects.filter(own | Q(pk__in=visible_to(user).order_by().values("pk")))
+    return rows.select_related("revision__suite__owner", "owner", "job")
+
+
 def listed(user: AnyUser) -> QuerySet[HumanData]:
     """Return visible data for lists, without heavy columns."""
     return visible_to(user).filter(revision__suite__in=listed_for(user)).defer(*HEAVY)

@@ -14,7 +14,9 @@ from gym.jobs.testing import run_pending
 from gym.people import services
 from gym.people.exports import observation_rows
 from gym.people.models import ColumnPiece, FilePiece, HumanData, HumanDataImport
+from gym.people.quotas import HUMAN_DATA
 from gym.people.storage import load
+from suites.models import Suite
 from tests.human_data.experiments import PEOPLE, import_file, make_revision, results_file
 from tests.lmgym.people import worlds
 from tests.people import make_people
@@ -133,10 +135,54 @@ def test_publication_needs_confirmation_and_a_public_suite(client, revision, peo
     address = reverse("human-data-visibility", args=[data.slug])
     client.force_login(people.alice)
     assert client.post(address, {"consent": "on"}).status_code == 400
-    client.post(address, {"consent": "on", "anonymity": "on"})
-    data.refresh_from_db()
-    assert data.visibility == "public"
+    Suite.objects.update(visibility="unlisted")
+    confirmed = {"consent": "on", "anonymity": "on"}
+    assert "Make the suite public first" in client.post(address, confirmed).content.decode()
+    Suite.objects.update(visibility="public")
+    for _ in range(2):  # a form that is sent twice does not withdraw the data
+        client.post(address, confirmed)
+        data.refresh_from_db()
+        assert data.visibility == "public"
     assert data.confirmed_at is not None
+    client.post(address, {"visibility": "private"})
+    data.refresh_from_db()
+    assert data.visibility == "private"
+
+
+def test_the_quota_does_not_count_the_file_and_its_data_set_at_once(revision, people, settings):
+    data = import_file(revision, people.alice)
+    imported = HUMAN_DATA.amount_of(people.alice).bytes
+    data.delete()
+    HumanDataImport.objects.all().delete()
+    settings.GYM_QUOTA_HUMAN_DATA = (0, max(imported, len(results_file())) + 10_000)
+    assert import_file(revision, people.alice).n_participants == PEOPLE
+
+
+@pytest.mark.parametrize("way", ["page", "api"])
+def test_owners_keep_control_of_data_whose_suite_was_hidden_from_them(client, revision, people, way):
+    data = import_file(revision, people.charlie)
+    Suite.objects.update(visibility="private")
+    client.force_login(people.charlie)
+    assert client.get(data.get_absolute_url()).status_code == 404
+    api = f"/api/v1/human-data/{data.slug}/"
+    assert client.get(api).status_code == 404
+    file, delete = (
+        (
+            reverse("human-data-download", args=[data.slug, "csv"]),
+            reverse("human-data-delete", args=[data.slug]),
+        )
+        if way == "page"
+        else (f"{api}observations/csv/", api)
+    )
+    assert client.get(file).status_code == 200
+    listed = client.get(reverse("human-data-list"))
+    assert "Your data of hidden suites" in listed.content.decode()
+    client.force_login(people.bob)
+    assert client.get(file).status_code == 404
+    client.force_login(people.charlie)
+    deleted = client.post(delete) if way == "page" else client.delete(delete)
+    assert deleted.status_code == (302 if way == "page" else 204)
+    assert not HumanData.objects.exists()
 
 
 def test_the_api_names_open_questions_and_imports_with_answers(client, revision, people):

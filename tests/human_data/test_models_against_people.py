@@ -111,6 +111,7 @@ def test_changed_exclusions_are_applied_and_counted(client, world):
     assert dropped["label"] == "above 330 ms"
     assert data.result["n"] == data.n_observations - dropped["n"] < data.n_observations
     assert "above 330 ms" in client.get(data.get_absolute_url()).content.decode()
+    assert compared(world).result["dropped"] == data.result["dropped"]
 
 
 def test_wrong_exclusions_are_shown_again_with_the_error(client, world):
