@@ -154,7 +154,7 @@ def test_the_quota_does_not_count_the_file_and_its_data_set_at_once(revision, pe
     imported = HUMAN_DATA.amount_of(people.alice).bytes
     data.delete()
     HumanDataImport.objects.all().delete()
-    settings.GYM_QUOTA_HUMAN_DATA = (0, max(imported, len(results_file())) + 10_000)
+    settings.GYM_QUOTA_HUMAN_DATA = (0, max(imported, len(results_file())) + 500)
     assert import_file(revision, people.alice).n_participants == PEOPLE
 
 
