@@ -66,7 +66,7 @@ def operation(
         query: a `Query` class for parameters that are not filters of the list.
         also: further statuses, such as 412 and 428. 202: not finished yet; 200: the object already existed.
         media: further media types of a successful response, {media type: FILE or another schema}.
-        waits: the method waits for a worker, so it cannot run in one transaction.
+        waits: the method waits for a worker or reads a large file, so it must not run in one transaction.
         many: the response is a paginated list, and `response` describes one row.
         name: operation id, if the generated one is unclear.
     """

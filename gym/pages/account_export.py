@@ -20,6 +20,7 @@ from gym.agents.models import AgentSuite
 from gym.agents.run_views import run_file
 from gym.agents.selectors import runs_visible_to as visible_agent_runs
 from gym.collections.models import Collection
+from gym.collections.services import human_data_of
 from gym.lmchallenge import storage
 from gym.lmchallenge.counting import keep_of
 from gym.lmchallenge.downloads import record
@@ -28,6 +29,7 @@ from gym.lmchallenge.selectors import games_for
 from gym.notices.models import Notice
 from gym.people.exports import HumanValue, observation_rows
 from gym.people.models import HumanData
+from gym.people.selectors import models_of, own_comparisons
 from gym.people.services import CARD
 from gym.propara.exports import full_report
 from gym.propara.models import AnswerSetVersion
@@ -46,6 +48,10 @@ from suites.models import SuiteRevision
 from suites.selectors import export_document
 
 Entry = tuple[str, Iterable[str | bytes]]
+HUMAN_DATA = (
+    *CARD, "visibility", "confirmed_at", "measure", "kind", "scale", "is_simulated", "provenance", "exclusions",
+    "demographics", "result", "created",
+)  # fmt: skip
 ACCOUNT = ("username", "email", "first_name", "last_name", "date_joined", "last_login", "notices_by_mail")
 
 
@@ -128,6 +134,7 @@ def _account(user: User) -> Iterator[Entry]:
         body["suites"] = list(
             revisions.order_by("collection_entries__position").values("suite__slug", "number", "sha256")
         )
+        body["human_data"] = [data.slug for data in human_data_of(collection, user)]
         yield f"collections/{collection.slug}.json", _json(body)
 
 
@@ -170,16 +177,16 @@ def _runs(user: User) -> Iterator[Entry]:
 
 def _human_data(user: User) -> Iterator[Entry]:
     rows = HumanData.objects.filter(owner=user).select_related("revision__suite").order_by("pk")
-    for data in rows.iterator(chunk_size=1):
-        facts = {name: getattr(data, name) for name in (*CARD, "visibility", "measure", "kind", "scale")}
+    for data in _each(rows):
+        facts = {name: getattr(data, name) for name in HUMAN_DATA}
         facts |= {"suite": data.revision.suite.slug, "revision": data.revision.number}
-        facts |= {
-            "provenance": data.provenance,
-            "exclusions": data.exclusions,
-            "demographics": data.demographics,
-        }
         yield f"human-data/{data.slug}.json", _json(facts)
         yield f"human-data/{data.slug}.csv", csv_pieces(header(HumanValue), observation_rows(data))
+    compared = own_comparisons(user).filter(completed_at__isnull=False).prefetch_related("runs__model")
+    for comparison in _each(compared.order_by("pk")):
+        facts = {name: getattr(comparison, name) for name in ("options", "exclusions", "result", "created")}
+        facts |= {"human_data": comparison.human_data.slug, "models": list(models_of(comparison.runs.all()))}
+        yield f"comparisons-with-people/{comparison.key}.json", _json(facts)
 
 
 def _propara(user: User) -> Iterator[Entry]:

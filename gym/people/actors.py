@@ -47,10 +47,11 @@ def human_data_import(context: JobContext) -> None:
     context.progress(2, STEPS, "steps")
     try:
         with context.finish():
-            row.made = services.save(data, columns)
-            row.pieces.all().delete()
+            row.pieces.all().delete()  # first, because the quota counts the file as well as the data set
             row.size, row.salt, row.reading = 0, b"", {}
-            row.save(update_fields=["made", "size", "salt", "reading"])
+            row.save(update_fields=["size", "salt", "reading"])
+            row.made = services.save(data, columns)
+            row.save(update_fields=["made"])
     except ValidationError as error:  # the quota
         raise PermanentFailure(" ".join(error.messages)) from error
 
@@ -99,6 +100,6 @@ def people_comparison(context: JobContext) -> None:
         result = comparing.compare(data, comparison.exclusions, runs, comparison.options, progress)
     except (InvalidArgument, ValueError) as error:
         raise PermanentFailure(str(error)) from error
-    comparison.result, comparison.completed_at = comparing.as_json(result), timezone.now()
+    comparison.result, comparison.completed_at = result, timezone.now()
     with context.finish():
         comparison.save(update_fields=["result", "completed_at"])

@@ -1,9 +1,15 @@
 from __future__ import annotations
 
-from django.contrib import admin
+from typing import Any
 
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from gym.people import services
 from gym.people.models import HumanData
 from gym.sharing.admin import SharedObjectAdmin
+from suites.signals import InUse
 
 
 @admin.register(HumanData)
@@ -31,3 +37,23 @@ class HumanDataAdmin(SharedObjectAdmin):
         "exclusions",
         "confirmed_at",
     ]
+
+    def get_deleted_objects(
+        self, objs: Any, request: HttpRequest
+    ) -> tuple[list[Any], dict[str, int], set[str], list[str]]:
+        """List the objects to delete. Data that published collections hold are reported as protected, with the
+        reason."""
+        deleted, counts, perms_needed, protected = super().get_deleted_objects(objs, request)
+        for data in objs:
+            try:
+                services.require_not_in_use(data)
+            except InUse as error:
+                protected = [*protected, *error.messages]
+        return deleted, counts, perms_needed, protected
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        services.delete(obj, actor=request.user)  # type: ignore[arg-type]
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        for data in queryset:
+            self.delete_model(request, data)

@@ -32,6 +32,7 @@ from gym.people.selectors import (
     comparable_runs,
     comparisons_of,
     imports_of,
+    keepable,
     listed,
     models_of,
     visible_to,
@@ -74,10 +75,22 @@ class HumanDataSerializer(serializers.ModelSerializer[HumanData]):
         return data.author if permissions.may_know_owner(user, data) else ""
 
 
+PUBLIC_PROVENANCE = ("reader", "sha256", "left_out")
+
+
 class HumanDataDetailSerializer(HumanDataSerializer):
+    provenance = serializers.SerializerMethodField(
+        help_text=f"{', '.join(PUBLIC_PROVENANCE)}; more for those who may edit the data"
+    )
+
     class Meta(HumanDataSerializer.Meta):
         fields = [*HumanDataSerializer.Meta.fields, "exclusions", "result", "provenance"]
         read_only_fields = fields
+
+    def get_provenance(self, data: HumanData) -> dict[str, Any]:
+        if permissions.can_edit(self.context["request"].user, data):
+            return dict(data.provenance)
+        return {name: data.provenance[name] for name in PUBLIC_PROVENANCE if name in data.provenance}
 
 
 class ImportSerializer(serializers.ModelSerializer[HumanDataImport]):
@@ -203,6 +216,16 @@ class HumanDataView(ObjectView[HumanData]):
         return visible_to(self.request.user).filter(slug=address)
 
 
+class KeptDataView(ObjectView[HumanData]):
+    """Base class of views that reach their user's own data even if the suite was hidden from them."""
+
+    def visible_rows(self, address: str) -> QuerySet[HumanData]:
+        return keepable(self.request.user).filter(slug=address)
+
+    def detail_rows(self, address: str) -> QuerySet[HumanData]:
+        return visible_to(self.request.user).filter(slug=address)
+
+
 def revision_of(request: Request, body: dict[str, Any]) -> SuiteRevision:
     suite = referenced(visible_suites(request.user), "suite", slug=body["suite"])
     number = body.get("revision")
@@ -224,11 +247,14 @@ class HumanDataList(ListView):
         """List public data of listed suites, and your own and shared data."""
         return self.page(listed(request.user).order_by("title", "pk"))
 
-    @operation("Import human data", body={FORM: ImportBody}, response=ImportSerializer, status=202)
+    @operation(
+        "Import human data", body={FORM: ImportBody}, response=ImportSerializer, status=202, waits=True
+    )
     def post(self, request: SignedInApiRequest) -> Response:
         """Import a file with reading times or judgments. If the file has open questions, or cannot be matched to the
         suite, nothing is stored: the 400 names them (`asks`, and `questions` with their choices); send the file again
-        with `answers`. Files over 10 MB are read by the job, so that their questions are in `asks` of the import."""
+        with `answers`. Files over 10 MB, or over 0.5 MB if compressed, are read by the job, so that their questions are
+        in `asks` of the import."""
         body = self.body()
         revision = revision_of(request, body)
         row = services.upload(
@@ -241,14 +267,16 @@ class HumanDataList(ListView):
             is_final=True,
         )
         if row.reading.get("problems") or row.reading.get("asks"):
-            raise _unanswered(row)
+            problem = _unanswered(row)
+            services.discard(row, actor=request.user)
+            raise problem
         if not row.is_busy:
             services.answer(row, {}, actor=request.user)
         return self.respond(row, "api-human-data-import", row.key)
 
 
 def _unanswered(row: HumanDataImport) -> ApiProblem:
-    """Return a 400 with the problems of a file and its open questions; raising it discards the upload."""
+    """Return a 400 with the problems of a file and its open questions."""
     reading = row.reading
     asked = [one for one in reading["questions"] if one["name"] in reading["asks"]]
     problem = invalid(
@@ -277,7 +305,7 @@ class ImportDetail(ApiView):
         return self.respond(get_or_404(imports_of(request.user), key=key))
 
 
-class HumanDataDetail(HumanDataView):
+class HumanDataDetail(KeptDataView):
     @operation("Read human data", response=HumanDataDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Return a data set: what it is, exclusions, and the suite's predictions evaluated on people."""
@@ -285,11 +313,12 @@ class HumanDataDetail(HumanDataView):
 
     @operation("Delete human data", status=204)
     def delete(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Delete a data set with its comparisons. Only its owner and staff may."""
+        """Delete a data set with its comparisons. Only its owner and staff may; the owner also if they may
+        no longer see the suite."""
         return self.remove(services.delete)
 
 
-class Observations(HumanDataView):
+class Observations(KeptDataView):
     content_negotiation_class = FormatFromUrl
 
     @operation("Download observations", media={"text/csv": FILE, PARQUET: FILE, "application/x-bibtex": FILE})
@@ -355,11 +384,12 @@ class ComparisonTable(ComparisonView):
     @operation(
         "Download a table of a comparison",
         media={"text/csv": FILE, PARQUET: FILE},
+        also=[413],
         name="human_data_comparisons_table",
     )
     def get(self, request: Request, slug: str, key: str, what: str, form: str) -> HttpResponseBase:
         """Download gains, differences, coefficients, fits, effects, item-effects or cells; or observations, the fitted
-        observations with all predictors. `form` is csv or parquet."""
+        observations with all predictors. `form` is csv or parquet. 413 if observations would have too many rows."""
         if form not in ("csv", "parquet") or what not in (*TABLES, OBSERVATIONS):
             raise Http404
         return comparison_file(self.comparison(), what, form)

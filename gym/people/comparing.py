@@ -1,7 +1,7 @@
 """Models against people: compute a comparison from stored runs, and its rows as JSON.
 
 Keys of the stored result: the tables of TABLES with their rows as records; `left_out`, `models_left_out`, `notices`;
-`r_call`, empty without fits.
+`dropped`, by the exclusions; `r_call`, empty without fits.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gym.people.models import HumanData
-from gym.people.results import exclusions_of
+from gym.people.results import dropped_rows, exclusions_of
 from gym.people.storage import load
 from gym.runs.models import SuiteRun
 from lmgym.people.against import Against, against
-from lmgym.people.exclusions import exclude
+from lmgym.people.exclusions import Applied, exclude
 from lmgym.people.export import observation_rows
 from lmgym.people.fit_data import Options, fit_data
-from lmgym.people.observations import Observations
 from lmgym.people.tables import CellCorrelation, Coefficient, Effect, Fit, Gain, ItemEffect, Observation
 from lmgym.runs.compute import SentenceResult
 from lmgym.runs.scoring import Progress
@@ -59,18 +58,21 @@ def compare(
     runs: Iterable[SuiteRun],
     stored: Mapping[str, Any],
     progress: Progress,
-) -> Against:
-    """Compare runs with a data set. `progress`: see `against`. Raises InvalidArgument."""
-    return against(
-        _kept(data, exclusions),
+) -> dict[str, Any]:
+    """Compare runs with a data set, and return the result to store. `progress`: see `against`. Raises
+    InvalidArgument."""
+    applied = _applied(data, exclusions)
+    result = against(
+        applied.observations,
         document_of(data.revision),
         _sentences(runs),
         options_of(stored, data),
         progress,
     )
+    return _as_json(result) | {"dropped": dropped_rows(applied.dropped)}
 
 
-def as_json(result: Against) -> dict[str, Any]:
+def _as_json(result: Against) -> dict[str, Any]:
     rows: dict[str, Iterable[Any]] = {
         "gains": result.gain_rows,
         "differences": result.difference_rows,
@@ -103,14 +105,17 @@ def observation_table(
     """Return the observations of the fits with all predictors, one row per observation and model."""
     sentences = _sentences(runs)
     fitted = fit_data(
-        _kept(data, exclusions), document_of(data.revision), sentences, options_of(stored, data)
+        _applied(data, exclusions).observations,
+        document_of(data.revision),
+        sentences,
+        options_of(stored, data),
     )
     return columns(Observation), observation_rows(fitted, list(sentences))
 
 
-def _kept(data: HumanData, exclusions: Mapping[str, Any]) -> Observations:
+def _applied(data: HumanData, exclusions: Mapping[str, Any]) -> Applied:
     observations, accuracy = load(data)
-    return exclude(observations, exclusions_of(dict(exclusions)), accuracy).observations
+    return exclude(observations, exclusions_of(dict(exclusions)), accuracy)
 
 
 def _sentences(runs: Iterable[SuiteRun]) -> dict[str, list[SentenceResult]]:

@@ -39,7 +39,7 @@ class HumanValue:
 
 
 def observation_rows(data: HumanData) -> Iterator[Row]:
-    """Yield the rows of `HumanValue`, in the order of the file."""
+    """Yield the rows of `HumanValue`, by participant, and each participant's in the order of the file."""
     observations, accuracy = load(data)
     used = exclude(observations, exclusions_of(data.exclusions), accuracy).kept
     people = (*observations.participants, None)  # -1: a mean

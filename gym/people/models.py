@@ -148,6 +148,7 @@ class HumanDataImport(models.Model):
     title = models.CharField(max_length=200)
     filename = models.CharField(max_length=200)
     size = models.PositiveBigIntegerField(help_text="bytes of the file")
+    is_live = models.BooleanField(default=False, help_text="small enough to be read in the web process")
     salt = models.BinaryField(default=new_salt)
     answers = models.JSONField(default=dict, help_text="name of a question -> answer")
     reading = models.JSONField(default=dict, help_text="see gym.people.reading")

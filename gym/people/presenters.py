@@ -14,7 +14,7 @@ from lmgym.charts.figure import Figure
 from lmgym.people.exclusions import exclude
 from lmgym.people.figures import people_figure
 from lmgym.people.intake.participants import SMALL_GROUP
-from lmgym.people.predictions import people_result
+from lmgym.people.predictions import people_summary
 from lmgym.runs.against_chance import Verdict, verdicts
 from lmgym.runs.outcomes import PredictionOutcome
 from lmgym.stats.intervals import Interval
@@ -157,10 +157,10 @@ def _means(data: HumanData, item: int) -> dict[str, Any]:
     if not len(own):
         return {}
     try:
-        result = people_result(own, document_of(data.revision))
+        summary = people_summary(own, document_of(data.revision))
     except InvalidArgument:
         return {}
-    return {row["condition"]: row for row in result.summary}
+    return {row["condition"]: row for row in summary}
 
 
 def counted_participants(data: HumanData, *, names_small: bool) -> list[tuple[str, list[tuple[str, str]]]]:

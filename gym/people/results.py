@@ -7,6 +7,7 @@ word with the lengths of the words before and after; or `problem`, why there is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gym.people.models import HumanData
-from lmgym.people.exclusions import Applied, Exclusions, exclude
+from lmgym.people.exclusions import Applied, Dropped, Exclusions, exclude
 from lmgym.people.intake.lags import lag_profile, word_lengths
 from lmgym.people.observations import Observations
 from lmgym.people.predictions import PeopleResult, people_result
@@ -75,7 +76,16 @@ def _interval(limits: list[float] | None) -> Interval | None:
 
 def _facts(applied: Applied) -> dict[str, Any]:
     kept = applied.observations
-    dropped = [
+    return {
+        "n": len(kept),
+        "n_participants": 0 if kept.are_means else len(np.unique(kept.participant)),
+        "n_items": len(np.unique(kept.item)),
+        "dropped": dropped_rows(applied.dropped),
+    }
+
+
+def dropped_rows(dropped: Sequence[Dropped]) -> list[dict[str, Any]]:
+    return [
         {
             "setting": one.setting,
             "label": one.label,
@@ -83,14 +93,16 @@ def _facts(applied: Applied) -> dict[str, Any]:
             "n_participants": len(one.participants),
             "participants": list(one.participants[:NAMED]),
         }
-        for one in applied.dropped
+        for one in dropped
     ]
-    return {
-        "n": len(kept),
-        "n_participants": 0 if kept.are_means else len(np.unique(kept.participant)),
-        "n_items": len(np.unique(kept.item)),
-        "dropped": dropped,
-    }
+
+
+def dropped_in(stored: Mapping[str, Any]) -> list[Dropped]:
+    """Return what the exclusions of a stored result dropped, with at most NAMED participants for each setting."""
+    return [
+        Dropped(row["setting"], row["label"], row["n"], tuple(row["participants"]))
+        for row in stored.get("dropped", ())
+    ]
 
 
 def _lags(observations: Observations, document: SuiteDocument) -> list[dict[str, Any]]:

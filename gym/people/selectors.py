@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from django.db.models import Count, F, Q, QuerySet
 
-from gym.accounts.models import AnyUser
+from gym.accounts.models import AnyUser, User
 from gym.people.models import HumanData, HumanDataImport, PeopleComparison
 from gym.runs.models import SuiteRun
 from gym.runs.read.selectors import newest_done
@@ -35,6 +35,23 @@ def visible_to(user: AnyUser) -> QuerySet[HumanData]:
     return seen.select_related("revision__suite__owner", "owner", "job")
 
 
+def hidden_own(user: AnyUser) -> QuerySet[HumanData]:
+    """Return this user's own data of suites that they may no longer see."""
+    if not user.is_authenticated:
+        return HumanData.objects.none()
+    return (
+        HumanData.objects.filter(owner=user).exclude(revision__suite__in=visible_suites(user)).defer(*HEAVY)
+    )
+
+
+def keepable(user: AnyUser) -> QuerySet[HumanData]:
+    """Return the data whose files this user may download, and whose page of deletion they reach: visible data, and
+    their own even if the suite was hidden from them."""
+    own = Q(owner=user.pk) if user.is_authenticated else Q(pk__in=[])
+    rows = HumanData.objects.filter(own | Q(pk__in=visible_to(user).order_by().values("pk")))
+    return rows.select_related("revision__suite__owner", "owner", "job")
+
+
 def listed(user: AnyUser) -> QuerySet[HumanData]:
     """Return visible data for lists, without heavy columns."""
     return visible_to(user).filter(revision__suite__in=listed_for(user)).defer(*HEAVY)
@@ -58,12 +75,22 @@ def imports_of(user: AnyUser) -> QuerySet[HumanDataImport]:
 def comparisons_of(data: HumanData, user: AnyUser) -> QuerySet[PeopleComparison]:
     """Return the comparisons whose runs this user may all see. `data`: visible to the user. If a run was deleted, only
     the person who started the comparison and staff see it, because the model may have been private."""
-    rows = PeopleComparison.objects.filter(human_data=data).select_related("job", "owner")
+    return _with_visible_runs(data.comparisons.select_related("job", "owner"), user)
+
+
+def own_comparisons(user: User) -> QuerySet[PeopleComparison]:
+    """Return the comparisons that this user started and may still see."""
+    rows = PeopleComparison.objects.filter(owner=user, human_data__in=visible_to(user))
+    return _with_visible_runs(rows.select_related("human_data", "job"), user)
+
+
+def _with_visible_runs(rows: QuerySet[PeopleComparison], user: AnyUser) -> QuerySet[PeopleComparison]:
     if user.is_authenticated and user.is_staff:
         return rows
     seen = Count("runs", filter=Q(runs__in=visible_runs(user)), distinct=True)
     own = Q(owner=user.pk) if user.is_authenticated else Q(pk__in=[])
-    return rows.annotate(n_seen=seen).filter(own | Q(n_seen=F("n_runs")))
+    rows = rows.annotate(n_seen=seen, n_left=Count("runs", distinct=True))
+    return rows.filter(Q(n_seen=F("n_runs")) | own & Q(n_seen=F("n_left")))
 
 
 def comparable_runs(data: HumanData, user: AnyUser) -> QuerySet[SuiteRun]:

@@ -57,7 +57,7 @@ def anonymous(
     observations: Observations, accuracy: NDArray[np.float64]
 ) -> tuple[Observations, NDArray[np.float64]]:
     """Rename participants to P1, P2, … in the order of their salted keys, which is random, and leave out those without
-    observations. The order of the session is lost."""
+    observations. Rows are sorted by the new names, because files are in the order of the sessions."""
     if observations.are_means:
         return observations, accuracy
     present = np.unique(observations.participant)
@@ -70,4 +70,4 @@ def anonymous(
         participants=participant_names(len(order)),
         participant=number_of[observations.participant].astype(np.int32),
     )
-    return renamed, known
+    return renamed.take(np.argsort(renamed.participant, kind="stable")), known

@@ -108,6 +108,11 @@ def people_result(observations: Observations, document: SuiteDocument) -> People
     )
 
 
+def people_summary(observations: Observations, document: SuiteDocument) -> Summary:
+    """Return the `summary` of `people_result` alone, which takes no resamples. Raises InvalidArgument, as it does."""
+    return _summary(region_means(observations, document))[0]
+
+
 def _crossed_intervals(
     means: RegionMeans, outcomes: Sequence[PredictionOutcome]
 ) -> tuple[list[Interval | None], dict[str, Interval | None]]:

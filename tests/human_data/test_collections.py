@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import json
+import zipfile
+
 import pytest
 from django.core.exceptions import ValidationError
 from django.urls import reverse
 
-from gym.collections.services import create_collection, publish_collection
+from gym.collections.services import create_collection, publish_collection, set_human_data
+from gym.pages.account_export import export_account
 from gym.people import services
+from gym.people.models import HumanData
 from suites.signals import InUse
 from tests.human_data.experiments import import_file, make_revision
 from tests.people import make_people
@@ -35,6 +41,19 @@ def test_a_published_collection_protects_its_human_data(client):
     ):
         with pytest.raises(InUse):
             change()
+    client.force_login(people.staff)
+    for address, chosen in (
+        (reverse("admin:people_humandata_delete", args=[data.pk]), {}),
+        (
+            reverse("admin:people_humandata_changelist"),
+            {"action": "delete_selected", "_selected_action": [data.pk]},
+        ),
+    ):
+        assert (
+            "so they cannot be made private"
+            in client.post(address, chosen | {"post": "yes"}).content.decode()
+        )
+    assert HumanData.objects.exists()
 
 
 @pytest.mark.django_db
@@ -57,3 +76,19 @@ def test_the_api_sets_human_data_of_a_collections_suites(client):
     assert send("patch", "study/", {"suites": []}).json()["human_data"] == []
     changed = send("patch", "study/", {"suites": [{"suite": revision.suite.slug}], "human_data": [data.slug]})
     assert changed.json()["human_data"] == [data.slug]
+
+
+@pytest.mark.django_db
+def test_the_data_of_an_account_name_the_human_data_of_its_collections():
+    people = make_people()
+    revision = make_revision(people.alice)
+    data = import_file(revision, people.alice)
+    collection = create_collection(
+        actor=people.alice, slug="paper", title="Paper", description="", reference="", revisions=[revision]
+    )
+    set_human_data(collection, [data], actor=people.alice)
+    file = io.BytesIO()
+    export_account(people.alice, file)
+    with zipfile.ZipFile(file) as archive:
+        assert json.loads(archive.read("collections/paper.json"))["human_data"] == [data.slug]
+        assert json.loads(archive.read(f"human-data/{data.slug}.json"))["result"] == data.result

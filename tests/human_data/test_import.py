@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
@@ -10,8 +12,11 @@ from django.utils import timezone
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.people import services
+from gym.people.exports import observation_rows
 from gym.people.models import ColumnPiece, FilePiece, HumanData, HumanDataImport
+from gym.people.quotas import HUMAN_DATA
 from gym.people.storage import load
+from suites.models import Suite
 from tests.human_data.experiments import PEOPLE, import_file, make_revision, results_file
 from tests.lmgym.people import worlds
 from tests.people import make_people
@@ -40,6 +45,8 @@ def test_participants_are_renamed_and_the_file_is_deleted(revision, people):
     data = import_file(revision, people.alice)
     observations, _ = load(data)
     assert set(observations.participants) == {f"P{k}" for k in range(1, PEOPLE + 1)}
+    order = dict.fromkeys(row[0] for row in observation_rows(data))
+    assert list(order) == [f"P{k}" for k in range(1, PEOPLE + 1)]  # not that of the sessions
     assert not FilePiece.objects.exists()
     assert bytes(HumanDataImport.objects.get().salt) == b""
 
@@ -128,10 +135,54 @@ def test_publication_needs_confirmation_and_a_public_suite(client, revision, peo
     address = reverse("human-data-visibility", args=[data.slug])
     client.force_login(people.alice)
     assert client.post(address, {"consent": "on"}).status_code == 400
-    client.post(address, {"consent": "on", "anonymity": "on"})
-    data.refresh_from_db()
-    assert data.visibility == "public"
+    Suite.objects.update(visibility="unlisted")
+    confirmed = {"consent": "on", "anonymity": "on"}
+    assert "Make the suite public first" in client.post(address, confirmed).content.decode()
+    Suite.objects.update(visibility="public")
+    for _ in range(2):  # a form that is sent twice does not withdraw the data
+        client.post(address, confirmed)
+        data.refresh_from_db()
+        assert data.visibility == "public"
     assert data.confirmed_at is not None
+    client.post(address, {"visibility": "private"})
+    data.refresh_from_db()
+    assert data.visibility == "private"
+
+
+def test_the_quota_does_not_count_the_file_and_its_data_set_at_once(revision, people, settings):
+    data = import_file(revision, people.alice)
+    imported = HUMAN_DATA.amount_of(people.alice).bytes
+    data.delete()
+    HumanDataImport.objects.all().delete()
+    settings.GYM_QUOTA_HUMAN_DATA = (0, max(imported, len(results_file())) + 500)
+    assert import_file(revision, people.alice).n_participants == PEOPLE
+
+
+@pytest.mark.parametrize("way", ["page", "api"])
+def test_owners_keep_control_of_data_whose_suite_was_hidden_from_them(client, revision, people, way):
+    data = import_file(revision, people.charlie)
+    Suite.objects.update(visibility="private")
+    client.force_login(people.charlie)
+    assert client.get(data.get_absolute_url()).status_code == 404
+    api = f"/api/v1/human-data/{data.slug}/"
+    assert client.get(api).status_code == 404
+    file, delete = (
+        (
+            reverse("human-data-download", args=[data.slug, "csv"]),
+            reverse("human-data-delete", args=[data.slug]),
+        )
+        if way == "page"
+        else (f"{api}observations/csv/", api)
+    )
+    assert client.get(file).status_code == 200
+    listed = client.get(reverse("human-data-list"))
+    assert "Your data of hidden suites" in listed.content.decode()
+    client.force_login(people.bob)
+    assert client.get(file).status_code == 404
+    client.force_login(people.charlie)
+    deleted = client.post(delete) if way == "page" else client.delete(delete)
+    assert deleted.status_code == (302 if way == "page" else 204)
+    assert not HumanData.objects.exists()
 
 
 def test_the_api_names_open_questions_and_imports_with_answers(client, revision, people):
@@ -141,6 +192,7 @@ def test_the_api_names_open_questions_and_imports_with_answers(client, revision,
     refused = client.post("/api/v1/human-data/", {"file": file, "suite": revision.suite.slug})
     assert refused.status_code == 400
     assert "conditions.control" in refused.json()["asks"]
+    assert not HumanDataImport.objects.exists()
     file.seek(0)
     answers = {"answers.conditions.control": "-", "answers.doubled": "first"}
     answer = client.post("/api/v1/human-data/", {"file": file, "suite": revision.suite.slug, **answers})
@@ -160,3 +212,31 @@ def test_who_reads_data_of_an_unlisted_suite_sees_no_authors(client, people):
         client.force_login(person)
         answers = (client.get(address), client.get(reverse("human-data-download", args=[data.slug, "bib"])))
         assert [b"Quetzal" in answer.content for answer in answers] == [is_named, is_named]
+
+
+def test_small_groups_and_the_files_name_stay_with_those_who_edit(client, revision, people):
+    lines = [f"{','.join(map(str, row))},{80 + int(row[0][1:])}" for row in rows_by_word()]
+    file = "\n".join(["participant,item,condition,word_number,word,rt,age", *lines]).encode()
+    data = import_file(revision, people.alice, file, "amy.csv", **{"columns.G": "demographic"})
+    services.set_visibility(data, "public", actor=people.alice, confirmed=True)
+    assert "fewer than 5 people" in str(data.provenance["notices"])
+    assert "82" not in str(data.provenance["notices"])
+    client.force_login(people.charlie)
+    answer = client.get(f"/api/v1/human-data/{data.slug}/").json()
+    assert set(answer["provenance"]) == {"reader", "sha256", "left_out"}
+    assert "fewer than 5 people" not in client.get(data.get_absolute_url()).content.decode()
+    client.force_login(people.alice)
+    assert client.get(f"/api/v1/human-data/{data.slug}/").json()["provenance"] == data.provenance
+
+
+def test_a_compressed_file_is_read_by_the_job_unless_it_is_tiny(client, revision, people, monkeypatch):
+    packed = gzip.compress(results_file())
+    assert services.is_live(packed)
+    monkeypatch.setattr(services, "LIVE_BYTES", len(packed) * 2)
+    row = services.upload(revision, packed, "results.csv.gz", actor=people.alice)
+    assert row.is_busy
+    run_pending("short")
+    client.force_login(people.alice)
+    assert "This file is large" in client.get(row.get_absolute_url()).content.decode()
+    reading = client.post(reverse("human-data-import-reading", args=[row.key]), {})
+    assert "HX-Refresh" in reading.headers

@@ -48,7 +48,7 @@ def test_the_model_that_people_were_simulated_with_ranks_first(client, world):
     assert "ms per bit" in " ".join(page.content.decode().split())
 
 
-def test_downloads_of_a_comparison(client, world):
+def test_downloads_of_a_comparison(client, world, settings):
     comparison = compared(world)
     client.force_login(world[0].alice)
     slug, key = comparison.human_data.slug, comparison.key
@@ -63,6 +63,10 @@ def test_downloads_of_a_comparison(client, world):
     assert text("effects", "parquet").startswith(b"PAR1")
     assert b"lmer" in text("lme4", "R")
     assert b'"gains"' in text("all", "json")
+    settings.GYM_EXPORT_MAX_ROWS = 2 * comparison.human_data.n_observations - 1
+    address = reverse("human-data-models-download", args=[slug, key, "observations", "csv"])
+    assert client.get(address).status_code == 413
+    assert client.get(f"/api/v1/human-data/{slug}/comparisons/{key}/observations/csv/").status_code == 413
 
 
 def test_a_comparison_with_a_private_model_is_hidden_from_others(client, world):
@@ -78,6 +82,22 @@ def test_a_comparison_with_a_private_model_is_hidden_from_others(client, world):
     assert client.get(comparison.get_absolute_url()).status_code == 404
 
 
+def test_who_started_a_comparison_loses_it_when_a_model_is_made_private_but_not_when_a_run_is_deleted(
+    client, world
+):
+    people, data, runs = world
+    services.set_visibility(data, "public", actor=people.alice, confirmed=True)
+    comparison = services.start_comparison(data, runs, actor=people.charlie)
+    client.force_login(people.charlie)
+    runs[1].model.visibility = "private"
+    runs[1].model.save()
+    assert client.get(comparison.get_absolute_url()).status_code == 404
+    runs[1].model.visibility = "public"
+    runs[1].model.save()
+    runs[1].delete()
+    assert client.get(comparison.get_absolute_url()).status_code == 200
+
+
 def test_changed_exclusions_are_applied_and_counted(client, world):
     people, data, _ = world
     client.force_login(people.alice)
@@ -91,6 +111,7 @@ def test_changed_exclusions_are_applied_and_counted(client, world):
     assert dropped["label"] == "above 330 ms"
     assert data.result["n"] == data.n_observations - dropped["n"] < data.n_observations
     assert "above 330 ms" in client.get(data.get_absolute_url()).content.decode()
+    assert compared(world).result["dropped"] == data.result["dropped"]
 
 
 def test_wrong_exclusions_are_shown_again_with_the_error(client, world):

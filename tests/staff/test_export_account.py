@@ -15,6 +15,7 @@ from gym.accounts.models import User
 from gym.agents.models import AgentRun, AgentSuite
 from gym.collections.models import Collection
 from gym.lmchallenge.models import Corpus, Game
+from gym.people.models import HumanData, PeopleComparison
 from gym.propara.models import AnswerSet, Submission
 from gym.runs.models import SuiteRun
 from gym.secrets import sealed
@@ -45,6 +46,8 @@ def test_every_object_of_the_account_is_in_the_zip(people, exported):  # noqa: F
         "models/": RegisteredModel.objects.filter(owner=alice).count(),
         "collections/": Collection.objects.filter(owner=alice).count(),
         "agents/suites/": AgentSuite.objects.filter(owner=alice).count(),
+        "human-data/": 2 * HumanData.objects.filter(owner=alice).count(),
+        "comparisons-with-people/": PeopleComparison.objects.filter(owner=alice).count(),
         "corpora/": Corpus.objects.filter(owner=alice).count(),
     }
     assert {folder: sum(name.startswith(folder) for name in files) for folder in keys} == keys

@@ -61,7 +61,7 @@ def data_new(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def data_import(request: SignedInRequest, key: str) -> HttpResponse:
     """Show an uploaded file: its questions, or the progress of its job; redirects to the data set once it is imported.
-    POST sends the answers and queues the import. Context: row, suite, revision, form (or None), reading, is_live, and
+    POST sends the answers and queues the import. Context: row, suite, revision, form (or None), reading, and
     the job's."""
     row = _import_at(request, key)
     if row.made is not None:  # a polling page must leave, not swap the data's page into its progress
@@ -87,7 +87,6 @@ def data_import(request: SignedInRequest, key: str) -> HttpResponse:
         "suite": row.revision.suite,
         "form": form,
         "reading": row.reading,
-        "is_live": row.size <= services.LIVE_BYTES,
         **progress_of(row.job, request.user),
     }
     return render(request, "people/import.html", context, status=status)
@@ -99,7 +98,7 @@ def data_import_reading(request: SignedInRequest, key: str) -> HttpResponse:
     """Show how a small file is read with the sent and the proposed answers; nothing is saved. HTML fragment, or a
     reload if the file is being imported. Context: row, reading, follow_up (form with further questions, or None)."""
     row = _import_at(request, key)
-    if row.is_busy or row.made is not None or row.size > services.LIVE_BYTES:
+    if row.is_busy or row.made is not None or not row.is_live:
         return HttpResponseClientRefresh()
     imported = _with_proposed(row, _sent(request))
     known = {question["name"] for question in row.reading.get("questions", ())}

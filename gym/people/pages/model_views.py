@@ -25,7 +25,8 @@ from gym.people.models import HumanData, PeopleComparison
 from gym.people.pages.paper import comparison_files
 from gym.people.pages.views import data_at
 from gym.people.selectors import comparable_runs, comparisons_of, models_of, recent_comparisons
-from gym.runs.tables.registry import parquet_of
+from gym.runs.pages.export_views import too_much
+from gym.runs.tables.registry import TooMuch, parquet_of, require_row_limit
 from lmgym.charts.figure import Figure
 from lmgym.people.figures import effects_figure, gains_figure
 from lmgym.people.tables import Effect
@@ -34,6 +35,7 @@ from lmgym.text.problems import InvalidArgument
 from models_registry.names import disambiguate
 from suites.models import SuiteRevision
 
+FEWER_MODELS = "Compare fewer models at once, or download the observations from the page of the data."
 MAX_POINTS = 4
 """Maximum number of charts of effects by item on one page."""
 
@@ -178,11 +180,14 @@ def data_models_download(request: HttpRequest, slug: str, key: str, what: str, f
     """Download a table of a comparison as csv or parquet, everything as json (`what`: all), or the R code (`what`:
     lme4, `form`: R)."""
     data = data_at(request, slug)
-    return comparison_file(comparison_at(request, data, key), what, form)
+    try:
+        return comparison_file(comparison_at(request, data, key), what, form)
+    except TooMuch as error:
+        return too_much(request, error)
 
 
 def comparison_file(comparison: PeopleComparison, what: str, form: str) -> HttpResponseBase:
-    """Return a file of a finished comparison. Raises Http404."""
+    """Return a file of a finished comparison. Raises Http404 and TooMuch."""
     if not comparison.is_done:
         raise Http404("This comparison has no results yet.")
     stem = f"{comparison.human_data.slug}-models-{what}"
@@ -195,6 +200,7 @@ def comparison_file(comparison: PeopleComparison, what: str, form: str) -> HttpR
             f"Available: all.json, lme4.R, and as csv or parquet: {', '.join((*TABLES, OBSERVATIONS))}."
         )
     if what == OBSERVATIONS:
+        require_row_limit(comparison.human_data.n_observations * comparison.n_runs, FEWER_MODELS)
         runs = list(comparison.runs.select_related("model", "revision").order_by("model__name", "pk"))
         try:
             header, rows = observation_table(

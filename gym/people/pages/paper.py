@@ -9,12 +9,10 @@ from gym.people.exports import citation
 from gym.people.models import HumanData, PeopleComparison
 from gym.people.pages.views import address_of
 from gym.people.presenters import shown_predictions
-from gym.people.results import exclusions_of
-from gym.people.storage import load
+from gym.people.results import dropped_in
 from gym.runs.models import SuiteRun
 from gym.runs.pages.methods import facts_and_references
 from gym.runs.pages.paper import PaperFiles, methods_files, studied
-from lmgym.people.exclusions import exclude
 from lmgym.people.methods import StudiedPeople, people_methods
 from lmgym.people.paper import coefficients_table, gains_table, people_predictions_table
 from lmgym.runs.methods import Methods
@@ -85,8 +83,6 @@ def data_predictions(data: HumanData) -> PaperTable:
 def comparison_methods(request: HttpRequest, comparison: PeopleComparison) -> Methods:
     """Write the paragraph of a comparison for this reader."""
     data, runs = comparison.human_data, _labelled(comparison)
-    observations, accuracy = load(data)
-    exclusions = exclusions_of(comparison.exclusions)
     cited = citation(data, address_of(request, data), request.user)
     entry = entry_in(cited) or Entry(plain_key(data.slug), cited)
     people = StudiedPeople(
@@ -95,7 +91,7 @@ def comparison_methods(request: HttpRequest, comparison: PeopleComparison) -> Me
         sha256=data.provenance.get("sha256", ""),
         n=data.n_observations,
         n_participants=data.n_participants,
-        dropped=exclude(observations, exclusions, accuracy).dropped,
+        dropped=dropped_in(comparison.result),
         entries=[entry],
         is_simulated=data.is_simulated,
     )

@@ -20,7 +20,7 @@ from gym.people.exports import HumanValue, citation, observation_rows
 from gym.people.forms import CardForm, ExclusionsForm, PublishForm
 from gym.people.models import HumanData
 from gym.people.presenters import counted_participants, data_figure, item_rows, item_values, shown_predictions
-from gym.people.selectors import comparable_runs, listed, recent_comparisons, visible_to
+from gym.people.selectors import comparable_runs, hidden_own, keepable, listed, recent_comparisons, visible_to
 from gym.runs.models import SuiteRun
 from gym.runs.pages.paper import PaperFiles
 from gym.runs.pages.run_figures import regions_figure
@@ -40,9 +40,9 @@ PER_PAGE = 50
 
 @require_safe
 def data_list(request: HttpRequest) -> HttpResponse:
-    """List human data of listed suites. Context: page (of HumanData)."""
+    """List human data of listed suites. Context: page (of HumanData), hidden_own (own data of hidden suites)."""
     page = Paginator(listed(request.user), PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "people/list.html", {"page": page})
+    return render(request, "people/list.html", {"page": page, "hidden_own": hidden_own(request.user)})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -177,14 +177,14 @@ def data_visibility(request: SignedInRequest, slug: str) -> HttpResponse:
     data = data_at(request, slug)
     if not permissions.can_manage(request.user, data):
         raise PermissionDenied("only the owner and staff may change the visibility")
-    form = PublishForm(request.POST if request.method == "POST" else None)
-    if request.method == "POST" and data.visibility == Visibility.PUBLIC:
+    if request.POST.get("visibility") == Visibility.PRIVATE:
         return act(
             request,
             data,
             lambda obj, actor: services.set_visibility(obj, Visibility.PRIVATE, actor=actor),
             "The data are private now.",
         )
+    form = PublishForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
             services.set_visibility(data, Visibility.PUBLIC, actor=request.user, confirmed=True)
@@ -201,21 +201,20 @@ def data_visibility(request: SignedInRequest, slug: str) -> HttpResponse:
 @login_required
 @require_POST
 def data_delete(request: SignedInRequest, slug: str) -> HttpResponse:
-    data = data_at(request, slug)
-    revision = data.revision
+    data = get_object_or_404(keepable(request.user), slug=slug)
     try:
         services.delete(data, actor=request.user)
     except ValidationError as error:  # a published collection holds the data
         show_error(request, error)
         return redirect(data)
     messages.success(request, "The human data were deleted.")
-    return redirect(revision)
+    return redirect("human-data-list")
 
 
 @require_safe
 def data_download(request: HttpRequest, slug: str, form: str) -> HttpResponseBase:
     """Download the observations as csv or parquet, or the citation as bib."""
-    data = data_at(request, slug)
+    data = get_object_or_404(keepable(request.user), slug=slug)
     return file_of(request, data, form)
 
 

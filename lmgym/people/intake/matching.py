@@ -202,11 +202,11 @@ class _Matcher:
         codes = np.full(len(state.table), -1)
         codes[row] = participant
         self.demographics = demographics(state.table, state.roles, codes, len(names), state.report)
-        if self.demographics and (small := self.demographics.small_groups):
-            shown = listing([f"{column} “{value}” ({n})" for column, value, n in small], 5)
+        if self.demographics and self.demographics.small_groups:  # notices are stored, so they name no values
             state.report.warning(
                 "file",
-                f"fewer than {SMALL_GROUP} people share these values, which may identify them: {shown}",
+                f"fewer than {SMALL_GROUP} people share some values of the columns about participants, which may "
+                "identify them",
             )
 
     def result(self) -> Matched:

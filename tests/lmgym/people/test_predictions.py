@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lmgym.people.observations import Measure
-from lmgym.people.predictions import BETWEEN, WITHIN, people_result
+from lmgym.people.predictions import BETWEEN, WITHIN, people_result, people_summary
 from lmgym.people.region_means import region_means
 from lmgym.runs.rules import RULES, score
 from lmgym.suites.formulas import NOT_EVALUABLE
@@ -69,6 +69,7 @@ def test_judgments_are_negated_for_formulas_but_not_in_means():
     assert result.predictions[0].passed == 2  # condition a is rated 6, b 3: b is worse
     assert result.predictions[0].margins == [3, 3]
     assert [row["sentence"]["mean"] for row in result.summary] == [6, 3]
+    assert people_summary(observations(rows, RATING), document) == result.summary
 
 
 def test_the_means_of_every_sentence_have_their_n_and_text():
