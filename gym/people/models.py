@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from gym.jobs.models import HasJob, State
 from gym.runs.models import SuiteRun, new_key
-from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Invitation, Visibility
+from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Invitation, Visibility, VisibilityField
 from lmgym.people.observations import UNITS, Measure
 from suites.models import SuiteRevision
 
@@ -35,7 +35,7 @@ class HumanData(models.Model):
     title = models.CharField("name", max_length=200)
     revision = models.ForeignKey(SuiteRevision, on_delete=models.PROTECT, related_name="human_data")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="human_data")
-    visibility = models.CharField(max_length=10, choices=PRIVATE_OR_PUBLIC, default=Visibility.PRIVATE)
+    visibility = VisibilityField(choices=PRIVATE_OR_PUBLIC)
     description = models.TextField(
         blank=True, help_text="Who took part, how they were recruited, and what they did."
     )
