@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -127,7 +127,7 @@ class _Matcher:
         found = find_sentences(state)
         places = find_places(state, found.sentence, owner)
         self.mismatches = places.mismatches
-        leave_out_mismatches(state, places.mismatches, found.sentence)
+        leave_out_mismatches(state, places, found.sentence)
         values = read_values(state)
         n = counts(state)
         if people is None and n is None:
@@ -290,7 +290,8 @@ def _trials(state: Matching) -> NDArray[np.int32]:
 
 
 def _once(state: Matching, observations: Observations, lines: NDArray[np.int64]) -> Observations:
-    """Ask about values of the same participant, item, condition and region or word, and keep one of them."""
+    """Ask about values of the same participant, item, condition and region or word, and keep the first or their mean,
+    which weights means over participants by their numbers."""
     slot = np.where(
         observations.word > 0, observations.word.astype(np.int64), -observations.region.astype(np.int64)
     )
@@ -325,13 +326,18 @@ def _once(state: Matching, observations: Observations, lines: NDArray[np.int64])
     answer = state.ask(
         question, f"{place}{'s' if len(rows) > 1 else ''} {listing(rows.tolist())}", message, hint
     )
-    kept = observations.take(np.sort(firsts))
+    firsts = np.sort(firsts)
+    kept = observations.take(firsts)
     state.left_out["repeated"] = int(again.sum())
     if answer != "mean":
         return kept
-    means = np.bincount(codes, observations.value) / times
-    values = means[codes][np.sort(firsts)]
-    return Observations(**{**kept.__dict__, "value": values})
+    n = np.bincount(codes, observations.n_participants)
+    means = np.bincount(codes, observations.n_participants * observations.value) / n
+    kept = replace(kept, value=means[codes[firsts]])
+    if not observations.are_means:
+        return kept
+    pooled = np.minimum(n, np.iinfo(np.int32).max).astype(np.int32)
+    return replace(kept, n_participants=pooled[codes[firsts]])
 
 
 def _check_missing(state: Matching, observations: Observations) -> None:

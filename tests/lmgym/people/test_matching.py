@@ -128,6 +128,14 @@ def test_words_are_compared_with_the_suite():
     assert len(imported(data, {"words": "keep"}).matched.observations) == 16
 
 
+def test_words_beyond_the_end_of_a_sentence_are_left_out_of_sentences_that_are_kept():
+    data = csv_of([*by_word(), ["p1", 1, "amb", 9, "again", 300]], WORDS)
+    matched = imported(data, {"words": "keep"}).matched
+
+    assert matched.left_out == {"beyond the end of the sentence": 1}
+    assert matched.observations.word.tolist() == [*range(1, 9)] * 2
+
+
 def test_capitals_and_quotation_marks_are_no_difference_but_a_comma_is():
     rows = [[*row[:4], row[4].upper(), row[5]] for row in by_word()]
     assert imported(csv_of(rows, WORDS)).matched.n_mismatches == 0
@@ -242,6 +250,14 @@ def test_doubled_rows_are_named_and_the_answer_says_which_value_counts():
     assert imported(data, {"doubled": "first"}).matched.observations.value[0] == 401
     people = imported(data, {"doubled": "mean"}).matched.observations
     assert (people.value[0], len(people)) == (501, 12)
+
+
+def test_the_mean_of_doubled_means_is_weighted_by_their_numbers():
+    rows = [[90, 1, "amb", 1, 300], [10, 1, "amb", 1, 500], [40, 1, "unamb", 1, 400]]
+    data = csv_of(rows, "n_participants,item,condition,region,rt")
+    people = imported(data, {"doubled": "mean"}).matched.observations
+
+    assert (people.value.tolist(), people.n_participants.tolist()) == ([320, 400], [100, 40])
 
 
 def test_rows_marked_as_excluded_are_left_out():
