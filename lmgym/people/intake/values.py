@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmgym.people.intake.headings import measure_name
-from lmgym.people.intake.numbers import has_decimal_comma, is_missing, numbers, verdicts, whole
+from lmgym.people.intake.numbers import (
+    has_decimal_comma,
+    is_ambiguous,
+    is_missing,
+    numbers,
+    verdicts,
+    whole,
+)
 from lmgym.people.intake.participants import columns_of
 from lmgym.people.intake.roles import MAX_ANSWERS, MEASURES, REGION_TIMES, region_number
 from lmgym.people.intake.state import Matching
@@ -205,11 +212,15 @@ def _impossible(state: Matching, column: TextColumn, role: str, wrong: NDArray[n
         f"{state.rows(n)} with an impossible value in “{column.name[:40]}” ({state.examples(texts)}): {what}"
     )
     question = Question("impossible", "Impossible values", {"out": "leave these rows out"}, "out")
+    hint = "Correct them or leave these rows out."
+    if any(map(is_ambiguous, texts)):
+        message += "; the comma in a number such as 1,234 may be a decimal comma or separate thousands"
+        hint = "Write decimals with a point and thousands without a comma, or leave these rows out."
     if any(asked.name == "impossible" for asked in state.questions):
         if state.answers.get("impossible") != "out":
-            state.report.problem(state.where(wrong), message, "Correct them or leave these rows out.")
+            state.report.problem(state.where(wrong), message, hint)
         return
-    state.ask(question, state.where(wrong), message, "Correct them or leave these rows out.")
+    state.ask(question, state.where(wrong), message, hint)
 
 
 def _scale(state: Matching, values: NDArray[np.float64]) -> tuple[float, float] | None:

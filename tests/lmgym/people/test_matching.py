@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from lmgym.people.intake import words_of
 from lmgym.people.intake.lags import lag_profile, word_lengths
+from lmgym.people.intake.numbers import numbers
 from lmgym.suites.formats.documents import SentenceDoc
 from tests.lmgym.people.data import SUITE, by_region, csv_of, imported, message
 
@@ -258,6 +260,21 @@ def test_the_mean_of_doubled_means_is_weighted_by_their_numbers():
     people = imported(data, {"doubled": "mean"}).matched.observations
 
     assert (people.value.tolist(), people.n_participants.tolist()) == ([320, 400], [100, 40])
+
+
+def test_a_comma_that_may_separate_thousands_is_asked_about():
+    data = csv_of([[*row[:4], "1,234" if k == 0 else row[4]] for k, row in enumerate(by_region())])
+
+    assert "line 2: 1 row with an impossible value in “rt” (“1,234”)" in message(imported(data))
+    assert "may be a decimal comma or separate thousands" in message(imported(data))
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"), [("1,234.5", 1234.5), ("1,234,567", 1_234_567), ("0,512", 0.512), ("1.234,5", None)]
+)
+def test_commas_with_one_meaning_are_read(cell, value):
+    assert numbers([cell]).tolist() == pytest.approx([np.nan if value is None else value], nan_ok=True)
+    assert numbers(["3,5", "1,234"]).tolist() == [3.5, 1.234]
 
 
 def test_rows_marked_as_excluded_are_left_out():
