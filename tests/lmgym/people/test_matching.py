@@ -277,6 +277,16 @@ def test_commas_with_one_meaning_are_read(cell, value):
     assert numbers(["3,5", "1,234"]).tolist() == [3.5, 1.234]
 
 
+def test_marks_other_than_yes_and_no_are_asked_about():
+    marks = {0: "0.00", 1: "fast", 2: "good", 3: "yes"}
+    rows = [[*row, marks.get(k, "")] for k, row in enumerate(by_region())]
+    data = csv_of(rows, "participant,item,condition,region,rt,outlier")
+
+    assert imported(data).asks == ("excluded.fast", "excluded.good")
+    matched = imported(data, {"excluded.fast": "out", "excluded.good": "keep"}).matched
+    assert matched.left_out == {"marked in “outlier”": 2}
+
+
 def test_rows_marked_as_excluded_are_left_out():
     rows = [[*row, k == 0] for k, row in enumerate(by_region())]
 
