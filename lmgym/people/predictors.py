@@ -259,7 +259,7 @@ def unit_surprisals(document: SuiteDocument, units: Units, sentences: Iterable[S
 
     Args:
         sentences: of one run on the suite, in any order. Without tokens (results computed elsewhere), regions and
-            sentences have their stored values and words have none.
+            sentences have their stored values, with those of attached punctuation, and words have none.
 
     Returns:
         float64[n_units], in bits. NaN: the sentence or a token of the unit was not scored, or the unit has no token of
@@ -282,8 +282,10 @@ def unit_surprisals(document: SuiteDocument, units: Units, sentences: Iterable[S
         elif row.tokens:
             bits[own] = _sentence_bits(row, np.cumsum(units.length[own]))
         elif units.level == "region":
-            values = np.array(row.regions, dtype=np.float64)
-            bits[own] = values[units.region[own] - 1]
+            filled = np.array([bool(content) for content in document.sentences[number].contents])
+            values = np.where(filled, np.array(row.regions, dtype=np.float64), 0.0)
+            # a unit ends where the next begins: with it are regions without text and those of attached punctuation
+            bits[own] = np.add.reduceat(values, units.region[own] - 1)
     return bits
 
 
