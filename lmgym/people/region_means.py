@@ -30,7 +30,8 @@ class RegionMeans:
     is the sentence as a whole. Means over participants have a single row, as if of one participant.
 
     Attributes:
-        row: int64[m], participant.
+        n_rows: participants with a value; participants without one, such as excluded ones, have no row.
+        row: int64[m], participant, from 0 to n_rows - 1.
         cell: int64[m].
         has_unit: bool[cells]; False for a region without text, and for punctuation that was read with the word before.
         value: float64[m], in the unit of the measure.
@@ -226,11 +227,12 @@ def region_means(observations: Observations, document: SuiteDocument) -> RegionM
     found = np.bincount(place, minlength=len(cells))
     complete = found == expected[cells % n_cells]
     return RegionMeans(
+    people, row = np.unique((cells // n_cells)[complete], return_inverse=True)
         document=document,
         measure=observations.measure,
         are_means=observations.are_means,
-        n_rows=max(len(observations.participants), 1),
-        row=(cells // n_cells)[complete],
+        n_rows=max(len(people), 1),
+        row=row,
         cell=(cells % n_cells)[complete],
         value=np.bincount(place, means, minlength=len(cells))[complete],
         weight=(np.bincount(place, n, minlength=len(cells)) / found)[complete],
