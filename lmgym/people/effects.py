@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lmgym.people.predictors import Floats, ScoredSentence, Units
-from lmgym.people.region_means import Reference, RegionMeans, halves, resampled
+from lmgym.people.predictors import Bools, Floats, ScoredSentence, Units
+from lmgym.people.region_means import RESAMPLES, SEED, Reference, RegionMeans, halves, resampled
 from lmgym.people.tables import CellCorrelation, Effect, ItemEffect
 from lmgym.runs.outcomes import listed
 from lmgym.stats import pearson, percentile_interval, spearman, split_half_reliability
@@ -31,11 +31,9 @@ from lmgym.suites.formulas.nodes import (
     references,
 )
 
-RESAMPLES = 1_000
 SPLITS, FEWEST_SPLITS = 100, 10
 MAX_SPLIT_CELLS = 5_000_000
 """Means of halves held at once; suites of more than 50,000 cells get fewer splits."""
-SEED = 44
 MIN_PARTICIPANTS = 4
 """Participants below which halves are not formed."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lmgym.people.effects import RESAMPLES
+from lmgym.people.effects import MIN_PARTICIPANTS
 from lmgym.people.exclusions import Dropped
 from lmgym.people.fit_data import Options
-from lmgym.people.gains import SEED
 from lmgym.people.observations import Measure
+from lmgym.people.region_means import RESAMPLES, SEED
 from lmgym.people.tables import Fit
 from lmgym.runs.methods import Cite, Code, Methods, Phrase, References, what_was_scored, with_references
 from lmgym.runs.studied import DIGITS, Studied

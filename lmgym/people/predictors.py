@@ -84,10 +84,9 @@ class Units:
         return np.equal(np.arange(len(self)), self.starts[self.sentence + 1] - 1)
 
     def before(self, values: Floats, distance: int) -> Floats:
-        """Return the value of the unit `distance` units before each in its sentence; NaN if there is none. A negative
-        distance looks ahead."""
+        """Return the value of the unit `distance` units before each in its sentence; NaN if there is none."""
         place = np.arange(len(self)) - distance
-        inside = (place >= self.starts[self.sentence]) & (place < self.starts[self.sentence + 1])
+        inside = place >= self.starts[self.sentence]
         return np.where(inside, values[np.where(inside, place, 0)], np.nan)
 
 

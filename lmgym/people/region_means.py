@@ -20,6 +20,7 @@ from lmgym.text.columns import Row
 Reference = tuple[str, int | str]
 """Condition, and region number or "*" for the sentence."""
 
+RESAMPLES, SEED = 1_000, 44
 _BLOCK = 4_000_000
 """Means of resampled participants held at once."""
 
@@ -226,8 +227,8 @@ def region_means(observations: Observations, document: SuiteDocument) -> RegionM
     cells, place = np.unique(keys // n_units * n_cells + cell_of[keys % n_units], return_inverse=True)
     found = np.bincount(place, minlength=len(cells))
     complete = found == expected[cells % n_cells]
-    return RegionMeans(
     people, row = np.unique((cells // n_cells)[complete], return_inverse=True)
+    return RegionMeans(
         document=document,
         measure=observations.measure,
         are_means=observations.are_means,
