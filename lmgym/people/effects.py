@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lmgym.people.predictors import Floats, ScoredSentence, Units
-from lmgym.people.region_means import Reference, RegionMeans, halves, resampled
+from lmgym.people.predictors import Bools, Floats, ScoredSentence, Units
+from lmgym.people.region_means import RESAMPLES, SEED, Reference, RegionMeans, halves, resampled
 from lmgym.people.tables import CellCorrelation, Effect, ItemEffect
 from lmgym.runs.outcomes import listed
 from lmgym.stats import pearson, percentile_interval, spearman, split_half_reliability
@@ -31,11 +31,9 @@ from lmgym.suites.formulas.nodes import (
     references,
 )
 
-RESAMPLES = 1_000
 SPLITS, FEWEST_SPLITS = 100, 10
 MAX_SPLIT_CELLS = 5_000_000
 """Means of halves held at once; suites of more than 50,000 cells get fewer splits."""
-SEED = 44
 MIN_PARTICIPANTS = 4
 """Participants below which halves are not formed."""
 
@@ -129,26 +127,35 @@ class PeopleEffects:
         self.means = means
         self.values = means.by_reference(means.cell_means())
         self.contrasts = contrasts_of(means.document)
-        self.intervals = self._intervals()
+        self._of_masks: dict[bytes, list[Interval | None]] = {}
         splits = max(FEWEST_SPLITS, min(SPLITS, MAX_SPLIT_CELLS // means.n_cells))
         self.halves = halves(means, splits, SEED) if means.n_rows >= MIN_PARTICIPANTS else None
 
-    def _intervals(self) -> list[Interval | None]:
-        """Compute 95% intervals of the mean contrasts over participants and items (`resampled`, percentiles)."""
+    def _intervals(self, known: Sequence[Bools]) -> list[Interval | None]:
+        """Compute 95% intervals of the mean contrasts over participants and items (`resampled`, percentiles), once for
+        models that know the same items.
+
+        Args:
+            known: bool[items] by contrast, the items that the mean is over.
+        """
+        masks = b"".join(mask.tobytes() for mask in known)
+        if masks not in self._of_masks:
+            self._of_masks[masks] = [
+                percentile_interval(drawn) if drawn.size and mask.sum() > 1 else None
+                for drawn, mask in zip(self._resampled_means(known), known, strict=True)
+            ]
+        return self._of_masks[masks]
+
+    def _resampled_means(self, known: Sequence[Bools]) -> list[Floats]:
         drawn: list[list[Floats]] = [[] for _ in self.contrasts]
         for values, items in resampled(self.means, RESAMPLES, SEED):
-            for place, contrast in enumerate(self.contrasts):
+            for contrast, mask, blocks in zip(self.contrasts, known, drawn, strict=True):
                 differences = contrast.values(values)
-                known = items * ~np.isnan(differences)
+                counted = items * (mask & ~np.isnan(differences))
                 with np.errstate(invalid="ignore"):
-                    mean = (known * np.nan_to_num(differences)).sum(axis=1) / known.sum(axis=1)
-                drawn[place].append(mean)
-        intervals: list[Interval | None] = []
-        for blocks in drawn:
-            means = np.concatenate(blocks)
-            means = means[~np.isnan(means)]
-            intervals.append(percentile_interval(means) if means.size and len(self.means.items) > 1 else None)
-        return intervals
+                    mean = (counted * np.nan_to_num(differences)).sum(axis=1) / counted.sum(axis=1)
+                blocks.append(mean[~np.isnan(mean)])
+        return [np.concatenate(blocks) for blocks in drawn]
 
     def of_items(
         self, model: str, bits: Mapping[Reference, Floats], predicted: Mapping[Reference, Floats] | None
@@ -177,25 +184,33 @@ class PeopleEffects:
         self, model: str, bits: Mapping[Reference, Floats], predicted: Mapping[Reference, Floats] | None
     ) -> list[Effect]:
         """Return one row per contrast: means, agreement of items, correlations and their ceiling."""
+        known = [
+            ~np.isnan(contrast.values(bits)) & ~np.isnan(contrast.values(self.values))
+            for contrast in self.contrasts
+        ]
         return [
-            self._effect(model, contrast, interval, bits, predicted)
-            for contrast, interval in zip(self.contrasts, self.intervals, strict=True)
+            self._effect(model, contrast, mask, interval, bits, predicted)
+            for contrast, mask, interval in zip(self.contrasts, known, self._intervals(known), strict=True)
         ]
 
     def _effect(
         self,
         model: str,
         contrast: Contrast,
+        known: Bools,
         interval: Interval | None,
         bits: Mapping[Reference, Floats],
         predicted: Mapping[Reference, Floats] | None,
     ) -> Effect:
         of_model, people = contrast.values(bits), contrast.values(self.values)
-        known = ~np.isnan(of_model) & ~np.isnan(people)
         n, same = int(known.sum()), int((known & (np.sign(of_model) == np.sign(people))).sum())
         share = wilson(same, n)
         linear, ranks = pearson(of_model, people), spearman(of_model, people)
-        reliability = split_half_reliability(*map(contrast.values, self.halves)) if self.halves else None
+        reliability = (
+            split_half_reliability(*(np.where(known, contrast.values(half), np.nan) for half in self.halves))
+            if self.halves
+            else None
+        )
         return Effect(
             model=model,
             prediction_number=contrast.prediction_number,
@@ -204,7 +219,7 @@ class PeopleEffects:
             contrast=contrast.text,
             n=n,
             bits=_mean(of_model[known]),
-            people=_mean(people),
+            people=_mean(people[known]),
             people_low=interval.low if interval else None,
             people_high=interval.high if interval else None,
             predicted=_mean(contrast.values(predicted)[known]) if predicted else None,
@@ -238,7 +253,7 @@ class PeopleEffects:
             )
             if not linear.n:
                 continue
-            reliability = self._reliability(region, np.isnan(second)) if self.halves else None
+            reliability = self._reliability(region, np.isnan(first + second)) if self.halves else None
             number = None if isinstance(region, str) else region
             limits = (linear.value, linear.low, linear.high, ranks.value, ranks.low, ranks.high)
             ceiling = None if reliability is None else reliability**0.5
@@ -250,7 +265,7 @@ class PeopleEffects:
         filled = self.means.by_condition(self.means.filled[:, region - 1].astype(np.float64))
         return np.stack([filled[name] for name in self.means.document.conditions])
 
-    def _reliability(self, region: int | str, missing: Floats) -> float | None:
+    def _reliability(self, region: int | str, missing: Bools) -> float | None:
         assert self.halves is not None
         conditions = self.means.document.conditions
         stacked = [np.stack([half[name, region] for name in conditions], axis=1) for half in self.halves]

@@ -112,7 +112,7 @@ def exclude(
     state = _State(observations, np.ones(len(observations), bool))
     if settings.minimum_accuracy is not None and accuracy is not None:
         low = accuracy < settings.minimum_accuracy  # NaN, which is unknown, compares false
-        state.drop_people("minimum_accuracy", f"accuracy below {settings.minimum_accuracy:.0%}", low)
+        state.drop_people("minimum_accuracy", f"accuracy below {_percent(settings.minimum_accuracy)}", low)
     if settings.practice_trials:
         label = f"first {count(settings.practice_trials, 'trial')}"
         state.drop("practice_trials", label, _practice(observations, settings.practice_trials))
@@ -129,9 +129,13 @@ def exclude(
         before = np.bincount(observations.participant[start], minlength=n)
         after = np.bincount(observations.participant[state.kept], minlength=n)
         many = before - after > settings.maximum_dropped * before
-        label = f"more than {settings.maximum_dropped:.0%} of a participant’s observations dropped"
+        label = f"more than {_percent(settings.maximum_dropped)} of a participant’s observations dropped"
         state.drop_people("maximum_dropped", label, many)
     return Applied(observations.take(state.kept), state.kept, tuple(state.dropped), settings.log)
+
+
+def _percent(share: float) -> str:
+    return f"{round(100 * share, 6):g}%"
 
 
 def _check(observations: Observations, settings: Exclusions, accuracy: NDArray[np.float64] | None) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 
 from lmgym.people.fit_data import FitData
 from lmgym.people.gains import formula_text
-from lmgym.people.predictors import Floats
 from lmgym.runs.outcomes import listed
 from lmgym.text.columns import Row
 
@@ -52,13 +51,9 @@ def observation_rows(data: FitData, models: Sequence[str]) -> Iterator[Row]:
         )
     )
     for model in models:
-        bits = [listed(_bits(data, model, distance)) for distance in range(3)]
+        bits = [listed(data.surprisal(model, distance)) for distance in range(3)]
         for facts, surprisals, others in zip(shared, zip(*bits, strict=True), predictors, strict=True):
             yield model, *facts, *surprisals, *others
-
-
-def _bits(data: FitData, model: str, distance: int) -> Floats:
-    return data.surprisal(model, distance)
 
 
 def r_call(data: FitData, models: Sequence[str], file: str = "observations.csv") -> str:

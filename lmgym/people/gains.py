@@ -14,12 +14,12 @@ import numpy as np
 from lmgym.people.fit_data import TERM_UNITS, FitData
 from lmgym.people.mixed_models import MixedFit, NotFittable, fit
 from lmgym.people.predictors import Bools, Floats
+from lmgym.people.region_means import SEED
 from lmgym.people.tables import Coefficient, Fit, Gain
 from lmgym.stats import Comparison
 from lmgym.stats.intervals import Z95
 from lmgym.stats.paired import bootstrap_mean
 
-SEED = 44
 INTERCEPT = "(Intercept)"
 
 
@@ -177,7 +177,6 @@ def cross_validated_gains(
 def _held_out_likelihood(data: FitData, x: Floats, held_out: Sequence[Bools]) -> Floats:
     """Return float64[n], the log density of every observation, predicted from the other folds."""
     density = np.empty(len(data))
-    fitted: MixedFit | None = None
     for test in held_out:
         train = ~test
         groupings = {name: grouping.take(train) for name, grouping in data.groupings.items()}

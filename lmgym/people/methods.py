@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lmgym.people.effects import RESAMPLES
+from lmgym.people.effects import MIN_PARTICIPANTS
 from lmgym.people.exclusions import Dropped
 from lmgym.people.fit_data import Options
-from lmgym.people.gains import SEED
 from lmgym.people.observations import Measure
+from lmgym.people.region_means import RESAMPLES, SEED
 from lmgym.people.tables import Fit
 from lmgym.runs.methods import Cite, Code, Methods, Phrase, References, what_was_scored, with_references
 from lmgym.runs.studied import DIGITS, Studied
@@ -64,6 +64,11 @@ class StudiedPeople:
     entries: Sequence[Entry]
     is_simulated: bool = False
 
+    @property
+    def n_kept(self) -> int:
+        """Participants without those that the exclusions dropped altogether."""
+        return self.n_participants - sum(len(one.participants) for one in self.dropped)
+
 
 def people_methods(
     people: StudiedPeople,
@@ -73,23 +78,27 @@ def people_methods(
     options: Options,
     left_out: Mapping[str, int],
     not_fitted: Sequence[str] = (),
+    *,
+    has_gains: bool = True,
 ) -> Methods:
-    """Write the paragraph. `fits`: of the models, empty for judgments. `left_out`: as in `Against`. `not_fitted`:
-    labels of models without a fit."""
+    """Write the paragraph.
+
+    Args:
+        fits: of the models; empty for judgments.
+        left_out: as in `Against`.
+        not_fitted: labels of models without a fit.
+        has_gains: whether the fits were cross-validated.
+    """
     pieces: Phrase = (*what_was_scored(runs, references), ". ", *_data(people), *_dropped(people.dropped))
     entries = list(people.entries)
     if fits:
         uses_frequency = "log_frequency" in fits[0].fixed_formula
         pieces += (
-            *_fitted(fits, options, left_out, not_fitted, uses_frequency=uses_frequency),
-            _cross_validated(options),
+            *_fitted(people, fits, options, left_out, not_fitted, uses_frequency=uses_frequency),
+            _cross_validated(min(options.folds, fits[0].n_items)) if has_gains else "",
         )
         entries += [LME4, *([WORDFREQ] if uses_frequency else [])]
-    pieces += (
-        " Effects of the predictions in people have 95% percentile intervals over participants and items "
-        f"({RESAMPLES:,} resamples of both, seed {SEED}); their correlations with the effects in models have a "
-        "ceiling, the square root of the split-half reliability of people’s effects.",
-    )
+    pieces += (_effects(people),)
     return with_references(pieces, references, entries)
 
 
@@ -116,6 +125,7 @@ def _dropped(dropped: Sequence[Dropped]) -> Phrase:
 
 
 def _fitted(
+    people: StudiedPeople,
     fits: Sequence[Fit],
     options: Options,
     left_out: Mapping[str, int],
@@ -126,12 +136,17 @@ def _fitted(
     formulas = list(dict.fromkeys(fit.fixed_formula for fit in fits))
     times = "Logarithms of reading times" if options.transform == "log" else "Reading times in ms"
     unused = [f"{n:,} {reason}" for reason, n in left_out.items()]
+    are_means = fits[0].n_participants is None
+    if are_means and people.n_participants:
+        times += ", averaged over participants by item and word or region,"
+    size = f"{fits[0].n:,} {'means over participants' if are_means else 'observations'}"
     each = f"each model except {listing(not_fitted)}" if not_fitted else "each model"
     pieces: Phrase = (f" {times} were fitted for {each} by the linear mixed model ",)
     for place, formula in enumerate(formulas):
         pieces += (*((" or ",) if place else ()), Code(formula))
     pieces += (
-        f" to {fits[0].n:,} observations of {count(fits[0].n_items, 'item')}",
+        f" to {size} of {count(fits[0].n_items, 'item')}",
+        ", weighted by the number of participants" if are_means else "",
         f" (not used: {listing(unused)})" if unused else "",
         " by REML, with the likelihood of lme4", Cite((LME4.key,)), " and 95% Wald intervals.",
     )  # fmt: skip
@@ -146,9 +161,25 @@ def _fitted(
     return pieces
 
 
-def _cross_validated(options: Options) -> str:
+def _cross_validated(folds: int) -> str:
     return (
         " The gain of a model is its log-likelihood on held-out items minus that of the baseline without surprisal, in "
-        f"nats per observation, both fitted by ML in {options.folds}-fold cross-validation over items (seed {SEED}), "
+        f"nats per observation, both fitted by ML in {folds}-fold cross-validation over items (seed {SEED}), "
         "with 95% bootstrap intervals over items."
+    )
+
+
+def _effects(people: StudiedPeople) -> str:
+    drawn = (
+        f"participants and items ({RESAMPLES:,} resamples of both"
+        if people.n_participants
+        else f"items ({RESAMPLES:,} resamples"
+    )
+    ceiling = (
+        "; their correlations with the effects in models have a ceiling, the square root of the split-half reliability "
+        "of people’s effects"
+    )
+    return (
+        f" Effects of the predictions in people have 95% percentile intervals over {drawn}, seed {SEED})"
+        f"{ceiling if people.n_kept >= MIN_PARTICIPANTS else ''}."
     )

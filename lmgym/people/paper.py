@@ -113,7 +113,10 @@ def people_predictions_table(
         )
         for name, outcome, limits in zip(names, outcomes, crossed, strict=True)
     )
-    about = "Brackets: 95% intervals over participants and items. Ties count as failed."
+    about = (
+        "Brackets: 95% intervals over participants and items (of means over participants: over items). "
+        "Ties count as failed."
+    )
     return PaperTable(
         f"Share of items in which each prediction holds in people, in percent: {data}",
         ("Prediction", "n", "Items", "Chance", f"Mean margin, {unit}"),

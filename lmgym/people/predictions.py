@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lmgym.models.engine import TokenError
 from lmgym.people.observations import Measure, Observations
 from lmgym.people.predictors import Floats
-from lmgym.people.region_means import RegionMeans, region_means, resampled
+from lmgym.people.region_means import RESAMPLES, SEED, RegionMeans, region_means, resampled
 from lmgym.people.tables import PeopleMean
 from lmgym.runs.outcomes import Grid, PredictionOutcome, evaluate_prediction
 from lmgym.runs.region_means import Summary
@@ -27,8 +27,6 @@ from lmgym.stats.intervals import Interval, Mean, mean_interval, within_item_int
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import FALSE, NOT_EVALUABLE, TRUE, Formula, parse
 
-RESAMPLES = 1_000
-SEED = 44
 _EXACT = TokenError(0.0)
 """Means of people have no numeric error to speak of."""
 

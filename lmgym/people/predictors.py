@@ -84,10 +84,9 @@ class Units:
         return np.equal(np.arange(len(self)), self.starts[self.sentence + 1] - 1)
 
     def before(self, values: Floats, distance: int) -> Floats:
-        """Return the value of the unit `distance` units before each in its sentence; NaN if there is none. A negative
-        distance looks ahead."""
+        """Return the value of the unit `distance` units before each in its sentence; NaN if there is none."""
         place = np.arange(len(self)) - distance
-        inside = (place >= self.starts[self.sentence]) & (place < self.starts[self.sentence + 1])
+        inside = place >= self.starts[self.sentence]
         return np.where(inside, values[np.where(inside, place, 0)], np.nan)
 
 
@@ -259,7 +258,7 @@ def unit_surprisals(document: SuiteDocument, units: Units, sentences: Iterable[S
 
     Args:
         sentences: of one run on the suite, in any order. Without tokens (results computed elsewhere), regions and
-            sentences have their stored values and words have none.
+            sentences have their stored values, with those of attached punctuation, and words have none.
 
     Returns:
         float64[n_units], in bits. NaN: the sentence or a token of the unit was not scored, or the unit has no token of
@@ -282,8 +281,10 @@ def unit_surprisals(document: SuiteDocument, units: Units, sentences: Iterable[S
         elif row.tokens:
             bits[own] = _sentence_bits(row, np.cumsum(units.length[own]))
         elif units.level == "region":
-            values = np.array(row.regions, dtype=np.float64)
-            bits[own] = values[units.region[own] - 1]
+            filled = np.array([bool(content) for content in document.sentences[number].contents])
+            values = np.where(filled, np.array(row.regions, dtype=np.float64), 0.0)
+            # a unit ends where the next begins: with it are regions without text and those of attached punctuation
+            bits[own] = np.add.reduceat(values, units.region[own] - 1)
     return bits
 
 

@@ -20,6 +20,7 @@ from lmgym.text.columns import Row
 Reference = tuple[str, int | str]
 """Condition, and region number or "*" for the sentence."""
 
+RESAMPLES, SEED = 1_000, 44
 _BLOCK = 4_000_000
 """Means of resampled participants held at once."""
 
@@ -30,7 +31,8 @@ class RegionMeans:
     is the sentence as a whole. Means over participants have a single row, as if of one participant.
 
     Attributes:
-        row: int64[m], participant.
+        n_rows: participants with a value; participants without one, such as excluded ones, have no row.
+        row: int64[m], participant, from 0 to n_rows - 1.
         cell: int64[m].
         has_unit: bool[cells]; False for a region without text, and for punctuation that was read with the word before.
         value: float64[m], in the unit of the measure.
@@ -225,12 +227,13 @@ def region_means(observations: Observations, document: SuiteDocument) -> RegionM
     cells, place = np.unique(keys // n_units * n_cells + cell_of[keys % n_units], return_inverse=True)
     found = np.bincount(place, minlength=len(cells))
     complete = found == expected[cells % n_cells]
+    people, row = np.unique((cells // n_cells)[complete], return_inverse=True)
     return RegionMeans(
         document=document,
         measure=observations.measure,
         are_means=observations.are_means,
-        n_rows=max(len(observations.participants), 1),
-        row=(cells // n_cells)[complete],
+        n_rows=max(len(people), 1),
+        row=row,
         cell=(cells % n_cells)[complete],
         value=np.bincount(place, means, minlength=len(cells))[complete],
         weight=(np.bincount(place, n, minlength=len(cells)) / found)[complete],

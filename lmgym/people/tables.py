@@ -100,8 +100,11 @@ class Effect(Contrast):
     """A contrast over all items, in the model and in people."""
 
     n: int = described("items with a value in the model and in people", "items")
-    bits: float | None = described("mean difference of surprisals", "bits")
-    people: float | None = described("people’s mean difference", "ms, points or share")
+    bits: float | None = described("mean difference of surprisals over these items", "bits")
+    people: float | None = described(
+        "people’s mean difference over these items; of judgments: of negated means, so that worse is higher",
+        "ms, points or share",
+    )
     people_low: float | None = described(
         "lower limit of its 95% interval over participants and items", "as people"
     )
@@ -109,7 +112,8 @@ class Effect(Contrast):
         "upper limit of its 95% interval over participants and items", "as people"
     )
     predicted: float | None = described(
-        "mean difference that the slopes of surprisal predict; empty for judgments and log times", "ms"
+        "mean difference over these items that the slopes of surprisal predict; empty for judgments and log times",
+        "ms",
     )
     same_direction: int = described("items in which model and people prefer the same condition", "items")
     agreement: float | None = described("share of items in which they do", "0 to 1")
@@ -133,10 +137,12 @@ class CellCorrelation(Model):
 
     region_number: int | None = described("number of the region in its sentence, from 1; empty: the sentence")
     n: int = described("items in one condition with a value in the model and in people")
-    pearson: float | None = described("correlation over items and conditions")
+    pearson: float | None = described("correlation over items and conditions; of judgments: of negated means")
     pearson_low: float | None = described("lower limit of its 95% interval (Fisher’s z)")
     pearson_high: float | None = described("upper limit of its 95% interval (Fisher’s z)")
-    spearman: float | None = described("rank correlation over items and conditions")
+    spearman: float | None = described(
+        "rank correlation over items and conditions; of judgments: of negated means"
+    )
     spearman_low: float | None = described("lower limit of its 95% interval (Bonett and Wright)")
     spearman_high: float | None = described("upper limit of its 95% interval (Bonett and Wright)")
     reliability: float | None = described(

@@ -15,7 +15,7 @@ from lmgym.files.workbooks import is_workbook, read_workbook
 from lmgym.people.intake import records
 from lmgym.people.intake.building import rows_of
 from lmgym.people.intake.delimited import built, header_of, read_delimited, unique_names
-from lmgym.people.intake.limits import LIMITS, MAX_BYTES, WORKBOOK_LIMITS
+from lmgym.people.intake.limits import LIMITS, MAX_BYTES, MAX_KINDS, WORKBOOK_LIMITS
 from lmgym.people.intake.pcibex import is_pcibex, read_pcibex
 from lmgym.people.intake.table import PeopleTable
 from lmgym.suites.intake import ENCODINGS
@@ -89,8 +89,7 @@ def _tables(text: str, report: Report) -> tuple[Sequence[PeopleTable], int]:
         [cell.strip('"\r ') for cell in first.replace(";", ",").split(",")]
     ):
         return records.read_csv(text, report), 0
-    table = read_delimited(text, report)
-    return by_kind(table), 0
+    return by_kind(read_delimited(text, report), report)
 
 
 def _is_unicode(data: bytes) -> bool:
@@ -141,14 +140,23 @@ def _workbook(data: bytes, answers: Mapping[str, str], digest: str, report: Repo
     builder = built(unique_names(header), rows[place + 1 :], report, "row")
     label = f"{len(builder):,} rows"
     table = builder.table(name="table", label=label, reader="workbook", place="row", header_line=header_line)
-    return FileContents(digest, tuple(by_kind(table)), notices=tuple(report.notices))
+    tables, n_others = by_kind(table, report)
+    return FileContents(digest, tuple(tables), notices=tuple(report.notices), n_others=n_others)
 
 
-def by_kind(table: PeopleTable) -> list[PeopleTable]:
-    """Split a table of Gorilla into one table per kind of row; other tables stay whole."""
+def by_kind(table: PeopleTable, report: Report) -> tuple[list[PeopleTable], int]:
+    """Split a table of Gorilla into one table per kind of row; other tables stay whole.
+
+    Returns:
+        The tables, and the number of rows that are in none: ends of files, and rows of no kind.
+
+    Raises:
+        FormatError: too many kinds.
+    """
     names = {column.name: column for column in table.columns}
+    n_rows = len(table)
     if "Participant Private ID" not in names:
-        return [table]
+        return [table], 0
     if event := names.get("Event Index"):
         ends = np.array([text.upper() == "END OF FILE" for text in event.texts])
         table = rows_of(table, ~ends[event.codes])
@@ -156,12 +164,16 @@ def by_kind(table: PeopleTable) -> list[PeopleTable]:
     kind = next(
         (table.columns[k] for k, column in enumerate(table.columns) if column.name in _GORILLA_KINDS), None
     )
-    if kind is None:
-        return [table]
+    kinds = {code: text for code, text in enumerate(kind.texts) if text} if kind else {}
+    if kind is None or not kinds:
+        return [table], n_rows - len(table)
+    if len(kinds) > MAX_KINDS:
+        message = f"more than {MAX_KINDS} kinds of rows in “{kind.name}”"
+        report.problem("file", message, "Leave out rows that are not needed.")
+        report.raise_problems()
     tables = []
-    for code, text in enumerate(kind.texts[:100]):
+    for code, text in kinds.items():
         mask = kind.codes == code
-        if text and mask.any():
-            label = f"{kind.name} “{text[:60]}” ({int(mask.sum()):,} rows)"
-            tables.append(replace(rows_of(table, mask), name=text[:200], label=label))
-    return tables or [table]
+        label = f"{kind.name} “{text[:60]}” ({int(mask.sum()):,} rows)"
+        tables.append(replace(rows_of(table, mask), name=text[:200], label=label))
+    return tables, n_rows - sum(map(len, tables))

@@ -9,6 +9,8 @@ MAX_ROWS = 3_000_000
 MAX_COLUMNS = 500
 MAX_CELLS = 60_000_000
 """Limit on cells of a table, with those that are missing at the ends of rows."""
+MAX_KINDS = 100
+"""Limit on kinds of rows or trials in a file, each a table."""
 MAX_HEADER_LINES = 300_000
 """Limit on header lines of a PCIbex file, which repeats about 20 for each participant."""
 LIMITS = Limits(

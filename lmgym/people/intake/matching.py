@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lmgym.people.intake.numbers import is_missing, verdict, whole
+from lmgym.people.intake.numbers import is_missing, mark, whole
 from lmgym.people.intake.participants import (
     SHORTEST_SALT,
     SMALL_GROUP,
@@ -21,14 +21,14 @@ from lmgym.people.intake.participants import (
     demographics,
     participants,
 )
-from lmgym.people.intake.roles import REPEATABLE, ROLES
+from lmgym.people.intake.roles import MAX_ANSWERS, REPEATABLE, ROLES
 from lmgym.people.intake.sentences import RowSentences, find_sentences
 from lmgym.people.intake.state import Matching
-from lmgym.people.intake.table import PeopleTable
+from lmgym.people.intake.table import PeopleTable, TextColumn
 from lmgym.people.intake.values import Values, counts, read_values
 from lmgym.people.intake.words import Mismatch, Mismatches, Places, find_places, leave_out_mismatches
 from lmgym.people.observations import WHOLE_SENTENCE, Observations
-from lmgym.suites.formats.documents import SuiteDocument
+from lmgym.suites.formats.documents import MAX_NAME_CHARACTERS, SuiteDocument
 from lmgym.suites.intake.questions import Question
 from lmgym.text import count, listing
 from lmgym.text.problems import FormatError, Notice, Problem
@@ -86,8 +86,9 @@ def match(
             ("number", "name" or "sentence"), "conditions.NAME" ("=NAME" of the suite's, or "-": leave out), "others"
             ("out": rows of items that the suite lacks are fillers or practice), "words" ("out" or "keep" sentences
             whose words differ), "doubled" ("first" or "mean"), "impossible" ("out"), "missing" ("accept" that
-            conditions have no data), "answers.TEXT" ("1", "0" or "-": leave out), "scale" ("1-7"), "suite_row" and
-            "stands_for" (a table with a row per suite).
+            conditions have no data), "answers.TEXT" ("1", "0" or "-": leave out), "excluded.TEXT" ("out" or "keep" rows
+            whose mark is neither yes nor no), "scale" ("1-7"), "suite_row" and "stands_for" (a table with a row per
+            suite).
         salt: secret that keys the hashes of participants; at least 16 bytes.
 
     Raises:
@@ -127,7 +128,7 @@ class _Matcher:
         found = find_sentences(state)
         places = find_places(state, found.sentence, owner)
         self.mismatches = places.mismatches
-        leave_out_mismatches(state, places.mismatches, found.sentence)
+        leave_out_mismatches(state, places, found.sentence)
         values = read_values(state)
         n = counts(state)
         if people is None and n is None:
@@ -267,8 +268,32 @@ def _check_roles(state: Matching) -> None:
 
 def _leave_out_excluded(state: Matching) -> None:
     for column in columns_of(state.table, state.roles, "excluded"):
-        marked = np.array([not is_missing(text) and verdict(text) != 0 for text in column.texts])
-        state.leave_out(marked[column.codes], f"marked in “{column.name[:40]}”")
+        marks = np.array([0.0 if is_missing(text) else mark(text) for text in column.texts])
+        _ask_about_marks(state, column, marks)
+        state.leave_out((marks != 0)[column.codes], f"marked in “{column.name[:40]}”")
+
+
+def _ask_about_marks(state: Matching, column: TextColumn, marks: NDArray[np.float64]) -> None:
+    """Ask which marks that are neither yes nor no leave their rows out, and write 1 or 0 for them into `marks`."""
+    unknown = np.flatnonzero(np.isnan(marks)).tolist()
+    heading = column.name[:40]
+    if len(unknown) > MAX_ANSWERS:
+        state.asks.append("columns")
+        message = (
+            f"{len(unknown)} values in “{heading}” are neither yes nor no: "
+            f"{state.examples([column.texts[code] for code in unknown])}"
+        )
+        state.report.problem("file", message, "Choose another role for the column.")
+        return
+    for code in unknown:
+        text = column.texts[code][:MAX_NAME_CHARACTERS]
+        choices = {"out": "leave its rows out", "keep": "keep its rows"}
+        question = Question(f"excluded.{text}", f"Rows marked “{text[:60]}”", choices, "")
+        message = f"“{text[:60]}” in “{heading}” is neither yes nor no"
+        answer = state.ask(
+            question, state.where(column.codes == code), message, "Choose whether its rows are left out."
+        )
+        marks[code] = 0.0 if answer == "keep" else 1.0
 
 
 def _items_and_conditions(
@@ -290,7 +315,8 @@ def _trials(state: Matching) -> NDArray[np.int32]:
 
 
 def _once(state: Matching, observations: Observations, lines: NDArray[np.int64]) -> Observations:
-    """Ask about values of the same participant, item, condition and region or word, and keep one of them."""
+    """Ask about values of the same participant, item, condition and region or word, and keep the first or their mean,
+    which weights means over participants by their numbers."""
     slot = np.where(
         observations.word > 0, observations.word.astype(np.int64), -observations.region.astype(np.int64)
     )
@@ -325,13 +351,18 @@ def _once(state: Matching, observations: Observations, lines: NDArray[np.int64])
     answer = state.ask(
         question, f"{place}{'s' if len(rows) > 1 else ''} {listing(rows.tolist())}", message, hint
     )
-    kept = observations.take(np.sort(firsts))
+    firsts = np.sort(firsts)
+    kept = observations.take(firsts)
     state.left_out["repeated"] = int(again.sum())
     if answer != "mean":
         return kept
-    means = np.bincount(codes, observations.value) / times
-    values = means[codes][np.sort(firsts)]
-    return Observations(**{**kept.__dict__, "value": values})
+    n = np.bincount(codes, observations.n_participants)
+    means = np.bincount(codes, observations.n_participants * observations.value) / n
+    kept = replace(kept, value=means[codes[firsts]])
+    if not observations.are_means:
+        return kept
+    pooled = np.minimum(n, np.iinfo(np.int32).max).astype(np.int32)
+    return replace(kept, n_participants=pooled[codes[firsts]])
 
 
 def _check_missing(state: Matching, observations: Observations) -> None:

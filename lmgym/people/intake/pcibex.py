@@ -24,7 +24,7 @@ from lmgym.people.intake.building import (
 )
 from lmgym.people.intake.delimited import lines_of
 from lmgym.people.intake.headings import heading_role
-from lmgym.people.intake.limits import MAX_COLUMNS, MAX_HEADER_LINES
+from lmgym.people.intake.limits import MAX_COLUMNS, MAX_HEADER_LINES, MAX_KINDS
 from lmgym.people.intake.numbers import is_missing, verdict
 from lmgym.people.intake.table import PeopleTable, TextColumn
 from lmgym.suites.intake.parsing import column_letter
@@ -35,7 +35,6 @@ _HEADER = re.compile(r'"?#\s*(\d{1,4})\.')
 _ENCODED = re.compile(r"%(2C|[01][0-9A-F]|7F)")
 _SEARCHED = 60
 """Number of first lines searched for a header."""
-MAX_KINDS = 100
 MAX_ELEMENTS = 10
 """Number of elements of one type that get tables of their own."""
 ORDER = "Trial (order in the file)"

@@ -16,7 +16,7 @@ from lmgym.files.bounded import Refused, check
 from lmgym.people.intake.building import BLOCK_ROWS, TableBuilder
 from lmgym.people.intake.delimited import delimiter_of, lines_of, numbered_rows, unique_names
 from lmgym.people.intake.headings import heading_role
-from lmgym.people.intake.limits import LIMITS, MAX_ROWS
+from lmgym.people.intake.limits import LIMITS, MAX_KINDS, MAX_ROWS
 from lmgym.people.intake.table import PeopleTable
 from lmgym.suites.intake.containers import as_cell
 from lmgym.suites.intake.parsing import column_letter
@@ -24,7 +24,6 @@ from lmgym.text.json_text import load
 from lmgym.text.problems import FormatError, Report
 
 KIND = "trial_type"
-MAX_KINDS = 100
 WORD_NUMBER = "word number (place in the arrays)"
 RUN = "run (list of trials in the file)"
 BEFORE = " (of the trial before)"

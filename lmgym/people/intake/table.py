@@ -6,7 +6,6 @@ distinct texts instead of millions of cells.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,10 +72,3 @@ class PeopleTable:
     def preview(self, n_rows: int = 6) -> list[list[str]]:
         """Return the first rows, each cell cut to 60 characters."""
         return [[column.cell(row)[:60] for column in self.columns] for row in range(min(n_rows, len(self)))]
-
-
-def text_column(name: str, cells: Sequence[str]) -> TextColumn:
-    """Make a column of the cells of all rows."""
-    places: dict[str, int] = {}
-    codes = np.fromiter((places.setdefault(cell, len(places)) for cell in cells), np.int32, len(cells))
-    return TextColumn(name, codes, tuple(places))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmgym.people.intake.headings import measure_name
-from lmgym.people.intake.numbers import has_decimal_comma, is_missing, numbers, verdicts, whole
+from lmgym.people.intake.numbers import (
+    has_decimal_comma,
+    is_ambiguous,
+    is_missing,
+    numbers,
+    verdicts,
+    whole,
+)
 from lmgym.people.intake.participants import columns_of
 from lmgym.people.intake.roles import MAX_ANSWERS, MEASURES, REGION_TIMES, region_number
 from lmgym.people.intake.state import Matching
@@ -204,12 +212,16 @@ def _impossible(state: Matching, column: TextColumn, role: str, wrong: NDArray[n
     message = (
         f"{state.rows(n)} with an impossible value in “{column.name[:40]}” ({state.examples(texts)}): {what}"
     )
+    hint = "Correct them or leave these rows out."
+    if any(map(is_ambiguous, texts)):
+        message += "; the comma in a number such as 1,234 may be a decimal comma or separate thousands"
+        hint = "Write decimals with a point and thousands without a comma, or leave these rows out."
     question = Question("impossible", "Impossible values", {"out": "leave these rows out"}, "out")
     if any(asked.name == "impossible" for asked in state.questions):
         if state.answers.get("impossible") != "out":
-            state.report.problem(state.where(wrong), message, "Correct them or leave these rows out.")
+            state.report.problem(state.where(wrong), message, hint)
         return
-    state.ask(question, state.where(wrong), message, "Correct them or leave these rows out.")
+    state.ask(question, state.where(wrong), message, hint)
 
 
 def _scale(state: Matching, values: NDArray[np.float64]) -> tuple[float, float] | None:
@@ -218,17 +230,22 @@ def _scale(state: Matching, values: NDArray[np.float64]) -> tuple[float, float] 
     observed = ""
     if len(values) and (values == np.round(values)).all() and values.min() < values.max():
         observed = f"{values.min():.0f}-{values.max():.0f}"
-    choices = {
-        **{scale: scale.replace("-", " to ") for scale in dict.fromkeys(filter(None, (observed, *_SCALES)))}
-    }
-    choices["unknown"] = "unknown, or standardised"
+    scales = dict.fromkeys(filter(None, (observed, *_SCALES)))
+    choices = {scale: " to ".join(_ends(scale)) for scale in scales} | {"unknown": "unknown, or standardised"}
     answer = state.offer(Question("scale", "Scale of the ratings", choices, observed or "unknown"))
     if answer == "unknown" or answer not in choices:
         return None
     if not state.answers.get("scale"):
-        state.report.notice("file", f"ratings are taken to be on a scale from {answer.replace('-', ' to ')}")
-    low, high = answer.rsplit("-", 1)
-    return float(low), float(high)
+        state.report.notice("file", f"ratings are taken to be on a scale from {choices[answer]}")
+    low, high = map(float, _ends(answer))
+    return low, high
+
+
+def _ends(scale: str) -> tuple[str, str]:
+    """Split a scale such as 1-7 or -5--1."""
+    match = re.fullmatch(r"(-?\d+)-(-?\d+)", scale)
+    assert match
+    return match[1], match[2]
 
 
 def counts(state: Matching) -> NDArray[np.int32] | None:

@@ -79,10 +79,14 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Places:
-    """Word and region of each row; 0 for whole sentences and regions."""
+    """Word and region of each row; 0 for whole sentences and regions.
+
+    `is_beyond`: bool[n_rows], rows of words after the last one of their sentence, which have neither.
+    """
 
     word: NDArray[np.int64]
     region: NDArray[np.int64]
+    is_beyond: NDArray[np.bool_]
     mismatches: Mismatches = field(default_factory=Mismatches)
 
 
@@ -129,7 +133,7 @@ def find_places(state: Matching, sentence: NDArray[np.int64], owner: NDArray[np.
         return min(words, places, key=lambda one: one.mismatches.n)
     if text is None and not _has_word_number(state):
         zero = np.zeros(len(sentence), np.int64)
-        return Places(zero, zero, _whole(state, sentence))
+        return Places(zero, zero, zero > 0, _whole(state, sentence))
     return _Words(state, sentence, _positions(state, sentence, owner), text).places()
 
 
@@ -193,13 +197,13 @@ def _regions(state: Matching, sentence: NDArray[np.int64], text: TextColumn | No
         state.report.problem(state.where(unknown), message, hint)
     zero = np.zeros(len(sentence), np.int64)
     if text is None:
-        return Places(zero, region)
+        return Places(zero, region, zero > 0)
     found = Mismatches()
     for row in _first_rows(state, sentence, region, text):
         content = state.document.sentences[sentence[row]].contents[region[row] - 1] if region[row] else ""
         if region[row] and plain(text.cell(row)) != plain(content):
             found.add(state, row, int(sentence[row]), 0, (text.cell(row), content))
-    return Places(zero, region, found)
+    return Places(zero, region, zero > 0, found)
 
 
 def _first_rows(
@@ -250,7 +254,9 @@ class _Words:
         if len(rows):
             word[rows] = np.array([chunk.word for chunk in chunks])[codes]
             region[rows] = np.array([chunk.region for chunk in chunks])[codes]
-        return Places(word, region, self._mismatches(found, texts, ends))
+        is_beyond = np.zeros(len(self.sentence), bool)
+        is_beyond[rows] = region[rows] == 0
+        return Places(word, region, is_beyond, self._mismatches(found, texts, ends))
 
     def _texts(self) -> dict[int, list[tuple[int, int, str]]]:
         """Map each sentence to (row, position, text) of each text at each position."""
@@ -323,8 +329,9 @@ class _Words:
                 return
 
 
-def leave_out_mismatches(state: Matching, mismatches: Mismatches, sentence: NDArray[np.int64]) -> None:
-    """Ask what to do with sentences whose words differ."""
+def leave_out_mismatches(state: Matching, places: Places, sentence: NDArray[np.int64]) -> None:
+    """Ask what to do with sentences whose words differ. Words after the last one of a sentence are left out."""
+    mismatches = places.mismatches
     if not mismatches.n:
         return
     question = Question(
@@ -345,3 +352,4 @@ def leave_out_mismatches(state: Matching, mismatches: Mismatches, sentence: NDAr
     if state.ask(question, place, message, "Is this the right revision of the suite?") == "out":
         reason = "of sentences with other words than the suite"
         state.leave_out(np.isin(sentence, list(mismatches.sentences)), reason)
+    state.leave_out(places.is_beyond, "beyond the end of the sentence")

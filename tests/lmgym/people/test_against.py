@@ -77,6 +77,20 @@ def test_the_effect_in_bits_and_ms_is_compared_by_item(compared):
     )
 
 
+def test_the_effect_in_people_is_over_the_items_that_the_model_has_a_value_of(document, result):
+    lame = [replace(row, regions=[None] * 4) if row.item <= 5 else row for row in result.sentences]
+    people = read(document, result, 4)
+    models = {"lame": lame, "own": result.sentences}
+    compared = against(people, document, models, FEW_FOLDS)
+    rest = against(people.take(people.item > 5), document, models, FEW_FOLDS)
+    first, all_items = compared.effect_rows
+    assert (first.n, all_items.n) == (5, 10)
+    assert first.people == rest.effect_rows[0].people != all_items.people
+    assert first.reliability == rest.effect_rows[0].reliability
+    assert first.people_low < first.people < first.people_high
+    assert (first.people_low, first.people_high) != (all_items.people_low, all_items.people_high)
+
+
 def test_the_formula_is_that_of_lme4(compared):
     assert compared.fit_rows[0].fixed_formula == (
         "time ~ length + position + trial + surprisal + surprisal_1 + (1 | participant) + (1 | item)"

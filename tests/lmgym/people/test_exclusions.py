@@ -66,6 +66,15 @@ def test_inaccurate_participants_are_dropped_and_named_and_unknown_accuracy_keep
     assert set(applied.observations.participant.tolist()) == {1}
 
 
+def test_labels_have_the_share_that_was_set():
+    applied = exclude(
+        DATA, Exclusions(minimum_accuracy=0.825, maximum_dropped=0.025, maximum=5_000), np.array([0.9, 0.9])
+    )
+
+    assert applied.dropped[0].label == "accuracy below 82.5%"
+    assert applied.dropped[2].label == "more than 2.5% of a participant’s observations dropped"
+
+
 def test_participants_who_lose_too_much_are_dropped():
     data = people([[50, 60, 300, 310], [300, 310, 320, 50]])
     applied = exclude(data, Exclusions(minimum=100, maximum_dropped=0.4))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from lmgym.people.intake import words_of
 from lmgym.people.intake.lags import lag_profile, word_lengths
+from lmgym.people.intake.numbers import numbers
 from lmgym.suites.formats.documents import SentenceDoc
 from tests.lmgym.people.data import SUITE, by_region, csv_of, imported, message
 
@@ -128,6 +130,14 @@ def test_words_are_compared_with_the_suite():
     assert len(imported(data, {"words": "keep"}).matched.observations) == 16
 
 
+def test_words_beyond_the_end_of_a_sentence_are_left_out_of_sentences_that_are_kept():
+    data = csv_of([*by_word(), ["p1", 1, "amb", 9, "again", 300]], WORDS)
+    matched = imported(data, {"words": "keep"}).matched
+
+    assert matched.left_out == {"beyond the end of the sentence": 1}
+    assert matched.observations.word.tolist() == [*range(1, 9)] * 2
+
+
 def test_capitals_and_quotation_marks_are_no_difference_but_a_comma_is():
     rows = [[*row[:4], row[4].upper(), row[5]] for row in by_word()]
     assert imported(csv_of(rows, WORDS)).matched.n_mismatches == 0
@@ -242,6 +252,39 @@ def test_doubled_rows_are_named_and_the_answer_says_which_value_counts():
     assert imported(data, {"doubled": "first"}).matched.observations.value[0] == 401
     people = imported(data, {"doubled": "mean"}).matched.observations
     assert (people.value[0], len(people)) == (501, 12)
+
+
+def test_the_mean_of_doubled_means_is_weighted_by_their_numbers():
+    rows = [[90, 1, "amb", 1, 300], [10, 1, "amb", 1, 500], [40, 1, "unamb", 1, 400]]
+    data = csv_of(rows, "n_participants,item,condition,region,rt")
+    people = imported(data, {"doubled": "mean"}).matched.observations
+
+    assert (people.value.tolist(), people.n_participants.tolist()) == ([320, 400], [100, 40])
+
+
+def test_a_comma_that_may_separate_thousands_is_asked_about():
+    data = csv_of([[*row[:4], "1,234" if k == 0 else row[4]] for k, row in enumerate(by_region())])
+
+    assert "line 2: 1 row with an impossible value in “rt” (“1,234”)" in message(imported(data))
+    assert "may be a decimal comma or separate thousands" in message(imported(data))
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"), [("1,234.5", 1234.5), ("1,234,567", 1_234_567), ("0,512", 0.512), ("1.234,5", None)]
+)
+def test_commas_with_one_meaning_are_read(cell, value):
+    assert numbers([cell]).tolist() == pytest.approx([np.nan if value is None else value], nan_ok=True)
+    assert numbers(["3,5", "1,234"]).tolist() == [3.5, 1.234]
+
+
+def test_marks_other_than_yes_and_no_are_asked_about():
+    marks = {0: "0.00", 1: "fast", 2: "good", 3: "yes"}
+    rows = [[*row, marks.get(k, "")] for k, row in enumerate(by_region())]
+    data = csv_of(rows, "participant,item,condition,region,rt,outlier")
+
+    assert imported(data).asks == ("excluded.fast", "excluded.good")
+    matched = imported(data, {"excluded.fast": "out", "excluded.good": "keep"}).matched
+    assert matched.left_out == {"marked in “outlier”": 2}
 
 
 def test_rows_marked_as_excluded_are_left_out():

@@ -52,3 +52,23 @@ def test_judgments_have_no_fits():
     text = people_methods(judgments, [GPT], References(), [], Options(), {}).markdown()
     assert "No observation was excluded." in text
     assert "mixed model" not in text
+
+
+def test_of_means_only_items_are_drawn_and_there_is_no_ceiling():
+    means = replace(READERS, n_participants=0)
+    fits = [replace(FIT, n_participants=None)]
+    text = people_methods(means, [GPT], References(), fits, Options(), {}).markdown()
+    assert "percentile intervals over items (1,000 resamples, seed 44)." in text
+    assert "9,000 means over participants of 24 items, weighted by the number of participants" in text
+    few = replace(READERS, dropped=(Dropped("minimum_accuracy", "accuracy below 80%", 9, ("k",) * 37),))
+    text = people_methods(few, [GPT], References(), [FIT], Options(), {}).markdown()
+    assert "over participants and items (1,000 resamples of both, seed 44)." in text
+
+
+def test_means_that_were_fitted_and_folds_that_were_made_are_named():
+    fits = [replace(FIT, n_participants=None, n_items=6)]
+    text = people_methods(READERS, [GPT], References(), fits, Options(), {}).markdown()
+    assert "Reading times in ms, averaged over participants by item and word or region, were fitted" in text
+    assert "6-fold" in text
+    text = people_methods(READERS, [GPT], References(), fits, Options(), {}, has_gains=False).markdown()
+    assert "-fold" not in text

@@ -47,6 +47,13 @@ def test_the_time_of_a_region_is_the_sum_of_its_words_of_participants_who_have_a
     assert (means.row.tolist(), means.weight.tolist()) == ([0], [1])
 
 
+def test_participants_without_a_value_are_not_counted():
+    document = suite(1)
+    rows = [(0, 1, 0, 3, 3, 200), (1, 1, 0, 4, 4, 900), (3, 1, 0, 3, 3, 300)]
+    means = region_means(observations(rows, participants=("p0", "p1", "p2", "p3")), document)
+    assert (means.n_rows, means.row.tolist()) == (2, [0, 1])
+
+
 def test_the_sentence_is_the_sum_of_its_regions_and_empty_regions_take_no_time():
     document = suite(1)
     sentences = list(document.sentences)

@@ -44,6 +44,8 @@ def test_tokens_are_summed_to_the_words_of_their_first_characters():
     )
     assert unit_surprisals(suite, units_of(suite, "word"), [row]).tolist() == [1.0, 14.0, 48.0]
     assert unit_surprisals(suite, units_of(suite, "region"), [row]).tolist() == [15.0, 48.0]
+    row = replace(row, regions=[15.0, None, 48.0], tokens=[])
+    assert unit_surprisals(suite, units_of(suite, "region"), [row]).tolist() == [15.0, 48.0]
 
 
 def test_a_word_with_an_unscored_token_is_missing():
@@ -87,7 +89,6 @@ def test_the_word_before_is_of_the_same_sentence():
     values = np.arange(len(units), dtype=float)
     assert np.isnan(units.before(values, 1)[units.is_first]).all()
     assert units.before(values, 2)[4] == 2.0
-    assert np.isnan(units.before(values, -1)[units.is_last]).all()
 
 
 def test_observations_find_their_unit_in_any_order_of_conditions():
@@ -124,5 +125,12 @@ def test_punctuation_that_nobody_has_a_time_of_was_read_with_the_word_before():
     values = means.by_reference(means.cell_means())
     assert values["a", "*"].tolist() == [1500]
     assert np.isnan(values["a", 2]).all()
+    regions = observations([(0, 1, 0, 1, 0, 300), (0, 1, 0, 3, 0, 300)], conditions=("a",))
+    units = units_for(regions, document_, "")
+    assert units.texts == ("The boat left ,", "and sank .")
+    for stored, expected in (([7.0, 8.0, 48.0, 64.0], [15, 112]), ([7.0, None, 48.0, 64.0], [np.nan, 112])):
+        without_tokens = replace(row, regions=stored, tokens=[])
+        bits = unit_surprisals(document_, units, [without_tokens])
+        assert bits == pytest.approx(expected, nan_ok=True)
     shown = observations([*rows, (0, 1, 0, 2, 4, 100), (0, 1, 0, 4, 7, 100)], conditions=("a",))
     assert len(units_for(shown, document_, "")) == 7

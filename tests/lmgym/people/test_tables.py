@@ -10,6 +10,7 @@ import pytest
 
 from lmgym.files.workbooks import write_xlsx
 from lmgym.people.intake import ALL_ITEMS, propose_roles, read_file
+from lmgym.text.problems import FormatError
 from tests.lmgym.people.data import SUITE, by_region, csv_of, imported, message
 
 LONG = csv_of(by_region())
@@ -131,6 +132,14 @@ def test_ratings_with_a_decimal_comma_and_yes_or_no():
     assert (data.measure.kind, data.value.tolist()) == ("binary", [0, 1])
 
 
+def test_a_scale_may_be_negative():
+    rating = b"participant,item,condition,rating\np,1,amb,-5\np,2,unamb,-1\n"
+    result = imported(rating)
+
+    assert result.matched.observations.measure.scale == (-5, -1)
+    assert any("from -5 to -1" in str(notice) for notice in result.notices)
+
+
 def test_answers_other_than_yes_and_no_are_asked():
     data = b"participant,item,condition,judged_acceptable\np,1,amb,F\np,2,unamb,J\np,2,amb,timeout\n"
 
@@ -152,6 +161,9 @@ def test_gorilla():
     data = imported(csv_of(rows, header), answers).matched.observations
 
     assert (data.measure.kind, data.value.tolist(), data.item.tolist()) == ("rating", [3, 5], [1, 2])
+    assert read_file(csv_of([*rows, [4, 77, "", "", "", 2, "amb"]], header)).n_others == 2
+    with pytest.raises(FormatError, match="more than 100 kinds of rows in “Zone Type”"):
+        read_file(csv_of([[k, 77, f"zone {k}", "", "", 1, "amb"] for k in range(101)], header))
 
 
 # --- jsPsych ---
