@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from gym.jobs.models import HasJob, State
 from gym.runs.models import SuiteRun, new_key
-from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Invitation, Visibility, VisibilityField
+from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Invitation, VisibilityField
 from lmgym.people.observations import UNITS, Measure
 from suites.models import SuiteRevision
 

@@ -102,6 +102,7 @@ def comparison_methods(request: HttpRequest, comparison: PeopleComparison) -> Me
         options_of(comparison.options, data),
         comparison.result.get("left_out", {}),
         [label for run, label in runs if run.model.slug in comparison.result.get("models_left_out", {})],
+        has_gains=bool(rows_in(comparison.result, "gains")),
     )
 
 
