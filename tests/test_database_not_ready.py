@@ -66,7 +66,7 @@ def _migrations_of_the_site(settings):
 
 @pytest.fixture
 def applied(db, monkeypatch) -> dict[tuple[str, str], None]:
-    """All migrations, which the database reports as applied."""
+    """All migrations, with those that squashed ones replace: the database reports them as applied."""
     found = dict.fromkeys(all_migrations())
     monkeypatch.setattr(MigrationRecorder, "applied_migrations", lambda _: found)
     return found
@@ -74,7 +74,7 @@ def applied(db, monkeypatch) -> dict[tuple[str, str], None]:
 
 @cache
 def all_migrations() -> list[tuple[str, str]]:
-    return list(MigrationLoader(None).graph.nodes)
+    return list(MigrationLoader(None).disk_migrations)
 
 
 @pytest.fixture

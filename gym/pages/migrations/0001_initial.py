@@ -2,7 +2,6 @@
 
 import django.db.models.deletion
 import django.utils.timezone
-import gym.jobs.models
 from django.conf import settings
 from django.db import migrations, models
 
@@ -31,7 +30,6 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['-created'],
             },
-            bases=(gym.jobs.models.HasJob, models.Model),
         ),
         migrations.CreateModel(
             name='ExportPiece',
