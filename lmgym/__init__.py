@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lmgym.results import Result
     from lmgym.suites.lint import lint
 
-__version__ = "0.9.0"
+__version__ = "1.0.0"
 __all__ = ["Result", "ScoringPolicy", "__version__", "errors", "evaluate", "lint", "load_suite", "score"]
 
 _MODULES = {

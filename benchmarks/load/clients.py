@@ -105,8 +105,7 @@ class Clients:
         of a draft share its items: each edits every second one.
         """
         author, pause = self.plan["authors"][number], self.plan["pause"]
-        headers = {"Authorization": f"Bearer {author['token']}", "Content-Type": "application/json"}
-        connection = self.connection()
+        headers, connection = self.headers(author), self.connection()
         version, texts = self.cells(connection, author["cells"], headers)
         mine = {place: text for place, text in texts.items() if place[0] % 2 == number % 2}
         due = self.begun + pause * number / len(self.plan["authors"])
@@ -123,24 +122,29 @@ class Clients:
             if answer := self.ask(connection, "edit", due, "PATCH", author["cells"], body, headers):
                 version, mine[place] = json.loads(answer)["version"], new
             if self.plan["lesson"]:
-                self.look_and_run(connection, number, turn, headers)
+                self.look_and_run(connection, number, turn, author)
             due += pause
         _, now = self.cells(connection, author["cells"], headers)
         self.lost += sum(now[place] != text for place, text in mine.items())
 
+    @staticmethod
+    def headers(author: dict[str, str]) -> dict[str, str]:
+        return {"Authorization": f"Bearer {author['token']}", "Content-Type": "application/json"}
+
     def look_and_run(
-        self, connection: http.client.HTTPConnection, number: int, turn: int, headers: dict[str, str]
+        self, connection: http.client.HTTPConnection, number: int, turn: int, author: dict[str, str]
     ) -> None:
-        """Open a page after every second edit, and queue a run after every twentieth."""
+        """Open a page as a signed-in person after every second edit, and queue a run after every twentieth."""
         chance, now = random.Random(f"{number} {turn}"), time.monotonic()
         if turn % 2:
             page = chance.choice(sorted(self.plan["pages"]))
             address = chance.choice(self.plan["pages"][page])
-            self.ask(connection, "page", now, "GET", address, None, {"Accept-Encoding": "gzip"})
+            signed_in = {"Accept-Encoding": "gzip", "Cookie": author["cookie"]}
+            self.ask(connection, "page", now, "GET", address, None, signed_in)
         if turn % 20 == 10:
             suite, model = chance.choice(self.plan["lesson"])
             body = json.dumps({"suite": suite, "model": model, "again": True})
-            self.ask(connection, "run", now, "POST", "/api/v1/runs/", body, headers)
+            self.ask(connection, "run", now, "POST", "/api/v1/runs/", body, self.headers(author))
 
     @staticmethod
     def cells(

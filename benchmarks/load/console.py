@@ -11,12 +11,14 @@ from typing import Any
 
 import django
 from django.apps import apps
+from django.conf import settings
 
 if not apps.ready:
     django.setup()
 
 from django.db import connection
 from django.db.models import Count
+from django.test import Client
 from django.urls import reverse
 
 from benchmarks.web.world import World, fill
@@ -98,8 +100,21 @@ def authors(number: int) -> list[dict[str, str]]:
         )
         for person in filter(None, (first, second)):
             _, token = create_token(actor=person, name="load", scopes=["read", "write", "run"])
-            accounts.append({"token": token, "cells": reverse("api-draft-cells", args=[suite.slug])})
+            accounts.append(
+                {
+                    "token": token,
+                    "cookie": session(person),
+                    "cells": reverse("api-draft-cells", args=[suite.slug]),
+                }
+            )
     return accounts
+
+
+def session(person: User) -> str:
+    """Sign in. Returns the cookie as a header's value."""
+    browser = Client()
+    browser.force_login(person)
+    return f"{settings.SESSION_COOKIE_NAME}={browser.cookies[settings.SESSION_COOKIE_NAME].value}"
 
 
 def queue(number: int) -> list[int]:
