@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from tests.process.site import ROOT, Site
 from tests.services.conftest import BROKERS, POSTGRES, execute
 
-PATIENCE = 120.0
+PATIENCE = 300.0
 
 
 class Work(NamedTuple):
