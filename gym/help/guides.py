@@ -84,6 +84,11 @@ GROUPS: dict[str, tuple[Guide, ...]] = {
             "Coming from other programs",
             "One study in minicons, lm-eval, syntaxgym and here, and why numbers differ.",
         ),
+        Guide(
+            "trust",
+            "Published cases",
+            "Fifteen faults of programs that compute surprisals, with each program's answer.",
+        ),
     ),
     "Account and programs": (
         Guide("accounts", "Accounts and sharing", "Permissions, invitations, API tokens and quotas."),

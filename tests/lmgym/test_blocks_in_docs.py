@@ -119,6 +119,7 @@ BLOCKS = [
         for name in ("agents", "lmchallenge", "people", "propara")
         for language in ("", "sh", "text")
     ),
+    ("trust.md", "Published cases", "sh", 1, ".ci/full: the same environments and command"),
     ("tutorial.md", ALL, "", 0, "tests/browser/test_factorial_design.py"),
     ("uploading-results.md", "Evaluated suite (JSON)", "json", 1, EXAMPLES),
     ("uploading-results.md", "Surprisals by region (CSV)", "", 1, EXAMPLES),

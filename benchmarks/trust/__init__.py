@@ -1,0 +1,1 @@
+"""Fifteen faults of programs that compute surprisals, each with the right value and every program's answer."""
