@@ -231,10 +231,10 @@ def copy_suite(revision: SuiteRevision, *, actor: User, title: str, visibility: 
         options = SuiteOptions(
             title=title,
             visibility=visibility,
-            tags=tuple(tag.name for tag in source.tags.all()),
             join_policy=revision.join_policy,
         )
         copy = import_suite(document, options, actor=actor)
+        set_tags(copy, [tag.name for tag in source.tags.all()])  # not those in the file, which may be older
         for name in set(CARD) - {"title"}:
             setattr(copy, name, getattr(source, name))
         copy.save()

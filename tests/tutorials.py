@@ -43,16 +43,16 @@ class Tutorial:
             (folder / name).write_text(block, encoding="utf-8")
 
     def blocks(self, section: str) -> Iterator[tuple[str, str]]:
-        """Yield the labelled blocks of a section in order, as (sh or text, content)."""
+        """Yield the shell blocks of a section and what they print, in order, as (sh or text, content)."""
         for block in _BLOCK.finditer(self.sections[section]):
-            if block[2]:
+            if block[2] in ("sh", "text"):
                 yield block[2], dedent(block[3])
 
     def steps(self, section: str) -> list[str]:
         """Return the numbered steps of a section, including their blocks."""
         found = re.split(r"^\d+\. ", self.sections[section], flags=re.MULTILINE)
-        assert len(found) > 4
-        return found[1:]
+        assert len(found) > 1
+        return [re.split(r"\n\n(?=\S)", step)[0] for step in found[1:]]
 
 
 class Terminal:
@@ -97,33 +97,42 @@ class Terminal:
             self.shell.communicate("kill $(jobs -p) 2>/dev/null\nexit\n", timeout=60)
 
 
-def walk(tutorial: Tutorial, section: str, terminal: Terminal) -> None:
-    """Run every shell block, and require every line of output that the tutorial prints; … stands for any
-    text."""
+def walk(tutorial: Tutorial, section: str, terminal: Terminal) -> str:
+    """Run every shell block, and require every line of output that the tutorial prints. Return the last output."""
     said = ""
     for kind, block in tutorial.blocks(section):
         if kind == "sh":
             said = terminal.type(block)
-            continue
-        assert kind == "text"
-        for line in block.splitlines():
-            wanted = r".*".join(re.escape(part.strip()) for part in line.split("…"))
-            assert re.search(wanted, said.replace("\t", " ")), f"no line like “{line}” in:\n{said}"
+        else:
+            assert kind == "text"
+            require_output(block, said)
+    return said
+
+
+def require_output(block: str, said: str) -> None:
+    """Require every line of the block in the output; … stands for any text."""
+    for line in block.splitlines():
+        wanted = r".*".join(re.escape(part.strip()) for part in line.split("…"))
+        assert re.search(wanted, said.replace("\t", " ")), f"no line like “{line}” in:\n{said}"
 
 
 STEP = re.compile(
-    r"[Pp]ress \*\*(?P<press>[^*]+)\*\*"
-    r"|\*\*(?P<field>[^*]+)\*\*: type `(?P<text>[^`]+)`"
-    r"|\*\*(?P<choice>[^*]+)\*\*: choose (?P<chosen>`[^`]+`(?:(?:, | and )`[^`]+`)*)"
-    r"|Tick \*\*(?P<tick>[^*]+)\*\*"
-    r"|Reload until it says “(?P<until>[^”]+)”"
-    r"|says “(?P<says>[^”]+)”"
+    r"[Pp]ress\s+\*\*(?P<press>[^*]+)\*\*"
+    r"|\*\*(?P<field>[^*]+)\*\*:\s+type\s+`(?P<text>[^`]+)`"
+    r"|\*\*(?P<choice>[^*]+)\*\*:\s+choose\s+(?P<chosen>`[^`]+`(?:(?:,\s+|\s+and\s+)`[^`]+`)*)"
+    r"|Tick\s+\*\*(?P<tick>[^*]+)\*\*"
+    r"|Reload\s+until\s+it\s+says\s+“(?P<until>[^”]+)”"
+    r"|says\s+“(?P<says>[^”]+)”"
     r"|```sh\n(?P<block>.*?)```",
     re.DOTALL,
 )
 
 
 def deeds(step: str) -> Iterator[dict[str, str]]:
-    """Yield the actions of a numbered step, in order, as the matched groups of STEP."""
+    """Yield the actions of a numbered step, in order, as the matched groups of STEP. Lines may break anywhere."""
     for found in STEP.finditer(step):
-        yield {name: dedent(text) for name, text in found.groupdict().items() if text is not None}
+        yield {
+            name: dedent(text) if name == "block" else " ".join(text.split())
+            for name, text in found.groupdict().items()
+            if text is not None
+        }

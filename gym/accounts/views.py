@@ -153,9 +153,10 @@ def sign_up(request: HttpRequest) -> HttpResponse:
     form = SignUpForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         throttle.sign_up_by_address().take(client_address(request))
+        user = form.save(commit=False)  # hashes the password before SQLite's write lock is taken
         try:
             with transaction.atomic():
-                user = form.save()
+                user.save()
         except IntegrityError:  # taken after the form was validated
             form.add_error("username", "This name is taken.")
         else:
@@ -180,9 +181,10 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     form = InvitedForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         throttle.sign_up_by_address().take(client_address(request))
+        user = form.save(commit=False)
         try:
             with transaction.atomic():
-                user = form.save()
+                user.save()
                 invitations.accept(invited, user)
         except IntegrityError:  # taken after the form was validated
             form.add_error("username", "This name is taken.")

@@ -29,6 +29,11 @@ GROUPS: dict[str, tuple[Guide, ...]] = {
             "Tutorial",
             "From New suite to the results of two models in ten minutes, using the keyboard.",
         ),
+        Guide(
+            "tutorial-teacher",
+            "A class on one laptop",
+            "For teachers: accounts, an assignment, everybody's results on one page.",
+        ),
         Guide("glossary", "Glossary", "The terms used on these pages."),
     ),
     "Writing suites": (
@@ -72,6 +77,11 @@ GROUPS: dict[str, tuple[Guide, ...]] = {
             "Upload results of models that this site does not run.",
         ),
         Guide("models", "Models", "Kinds of models, and how to register one."),
+        Guide(
+            "tutorial-checkpoints",
+            "From checkpoints to a learning curve",
+            "For programmers: on the command line, in continuous integration and here.",
+        ),
         Guide("library", "The library", "The same numbers from Python and from a shell, without a site."),
         Guide(
             "library-notebook",

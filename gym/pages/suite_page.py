@@ -206,7 +206,8 @@ def suite_list(request: HttpRequest) -> HttpResponse:
     filter, wrong, tags [{"name", "n"}], current_tag, query, sort, total, is_narrowed, scores {suite.pk: FieldScores},
     rule, rules."""
     listed = listed_for(request.user)
-    filtered = SuiteFilter(request.GET, queryset=with_shape(listed, request.user), request=request)
+    shown = with_shape(listed, request.user).select_related("owner")
+    filtered = SuiteFilter(request.GET, queryset=shown, request=request)
     wrong = [message for name in NARROWING for message in filtered.errors.get(name, ())]
     page = Paginator(Suite.objects.none() if wrong else filtered.qs, PER_PAGE).get_page(
         request.GET.get("page")

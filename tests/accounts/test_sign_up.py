@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
 
 from gym.accounts.models import User
 
@@ -85,6 +86,14 @@ def test_one_address_makes_only_so_many_accounts_an_hour(client, db, settings):
     assert refused.status_code == 429
     assert 1700 < int(refused["Retry-After"]) <= 1800
     assert User.objects.count() == 2
+
+
+def test_a_password_is_hashed_outside_of_the_transaction(client, db, monkeypatch):
+    """SQLite lets one connection write: a class that signs up at once would wait for all hashes in turn."""
+    depths = []
+    monkeypatch.setattr(User, "set_password", lambda *_: depths.append(len(connection.savepoint_ids)))
+    sign_up(client)
+    assert depths == [0]
 
 
 def test_who_loses_the_race_for_a_name_is_told(client, db, monkeypatch):

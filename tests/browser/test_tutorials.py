@@ -1,17 +1,18 @@
-"""The tutorials for LM Challenge, ProPara and agent tests in a browser: the numbered steps in docs/ are
+"""The tutorials for LM Challenge, ProPara, agent tests and teachers in a browser: the numbered steps in docs/ are
 carried out by their labels."""
 
 from __future__ import annotations
 
 import re
 import time
+import urllib.request
 from pathlib import Path
 
 import pytest
 
 from tests.browser.conftest import free_port, watched_page
 from tests.process.live import LiveSite
-from tests.tutorials import NAMES, Terminal, Tutorial, deeds, walk
+from tests.tutorials import NAMES, Terminal, Tutorial, deeds, require_output, walk
 
 SECONDS = 60
 
@@ -28,19 +29,23 @@ def live(tmp_path_factory):
 @pytest.fixture
 def reader(browser, live):
     with watched_page(browser, live.url) as page:
-        page.goto("/accounts/login/")
-        page.get_by_label("Username").fill("alice")
-        page.get_by_label("Password").fill("demo-alice")
-        page.locator("main").get_by_role("button", name="Sign in").click()
-        page.wait_for_url("**/")
-        page.set_default_timeout(15_000)
+        sign_in(page, "alice", "demo-alice")
         yield page
+
+
+def sign_in(page, name: str, password: str) -> None:
+    page.goto("/accounts/login/")
+    page.get_by_label("Username").fill(name)
+    page.get_by_label("Password").fill(password)
+    page.locator("main").get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/")
+    page.set_default_timeout(15_000)
 
 
 class Reader:
     """A reader who carries out the steps of a tutorial."""
 
-    def __init__(self, page, terminal: Terminal, folder: Path) -> None:
+    def __init__(self, page, terminal: Terminal | None, folder: Path) -> None:
         self.page, self.terminal, self.folder = page, terminal, folder
 
     def do(self, deed: dict[str, str]) -> None:
@@ -56,9 +61,20 @@ class Reader:
             case {"until": words}:
                 self.reload_until(words)
             case {"says": words}:
-                self.page.get_by_text(words).first.wait_for()
+                self.page.get_by_text(words).locator("visible=true").first.wait_for()
             case {"block": block}:
                 self.terminal.type(block)
+
+    def follow(self, steps: list[str]) -> None:
+        for step in steps:
+            done = list(deeds(step))
+            assert done, f"this step does nothing: {step}"
+            for deed in done:
+                try:
+                    self.do(deed)
+                except Exception as error:
+                    shown = f"{self.page.url}\n{self.page.locator('main').inner_text()}"
+                    raise AssertionError(f"{deed} of: {step}\n{shown}") from error
 
     def press(self, name: str) -> None:
         called = re.compile(rf"^\s*{re.escape(name)}\s*\d*\s*$")  # links to processes end with a number
@@ -68,8 +84,8 @@ class Reader:
         self.page.locator("form[hx-encoding] button:disabled").first.wait_for(state="detached")
 
     def labelled(self, name: str):
-        """Return the field with this label, which may end with the asterisk of required fields."""
-        return self.page.get_by_label(re.compile(rf"^\s*{re.escape(name)}\s*\*?\s*$")).first
+        """Return the field with this label, which may end with the asterisk of required fields, or with a colon."""
+        return self.page.get_by_label(re.compile(rf"^\s*{re.escape(name)}\s*[*:]?\s*$")).first
 
     def choose(self, name: str, chosen: list[str]) -> None:
         control = self.labelled(name)
@@ -93,15 +109,50 @@ def test_a_tutorial_does_in_a_browser_what_it_says(live, reader, tmp_path, name)
     terminal = Terminal(tmp_path, LM_GYM_SITE=live.url)
     try:
         walk(tutorial, "The files", terminal)
-        hands = Reader(reader, terminal, tmp_path)
-        for step in tutorial.steps("In the browser"):
-            done = list(deeds(step))
-            assert done, f"this step does nothing: {step}"
-            for deed in done:
-                try:
-                    hands.do(deed)
-                except Exception as error:
-                    shown = f"{reader.url}\n{reader.locator('main').inner_text()}"
-                    raise AssertionError(f"{deed} of: {step}\n{shown}") from error
+        Reader(reader, terminal, tmp_path).follow(tutorial.steps("In the browser"))
     finally:
         terminal.close()
+
+
+@pytest.mark.parametrize("day", ["Tuesday: people", "Thursday: limits and watching"])
+def test_the_first_week_of_a_site(browser, live, tmp_path, day):
+    with watched_page(browser, live.url) as page:
+        sign_in(page, "admin", "demo-admin")
+        Reader(page, None, tmp_path).follow(Tutorial("administrator").steps(day))
+
+
+def test_a_class_on_one_laptop(browser, tmp_path):
+    """The teacher and a student on a site that the tutorial's commands create and start."""
+    tutorial = Tutorial("teacher")
+    tutorial.save_files(tmp_path)
+    terminal = Terminal(tmp_path, GYM_DEMO_TRAINED_MODEL="0")
+    url = f"http://127.0.0.1:{(port := free_port())}"
+    try:
+        said = walk(tutorial, "Before the lesson", terminal)
+        password = re.search(r"Account admin, password (\S+)", said)[1]
+        (_, command), (_, printed) = tutorial.blocks("Start the site")
+        terminal.type(f"{command.strip()} --port {port} --processes 1 >serve.log 2>&1 &")
+        until_it_serves(url)
+        require_output(printed, (tmp_path / "serve.log").read_text().replace(str(port), "8000"))
+        with watched_page(browser, url) as teacher, watched_page(browser, url) as student:
+            sign_in(teacher, "admin", password)
+            student.goto("/")
+            teaching, learning = (Reader(page, terminal, tmp_path) for page in (teacher, student))
+            teaching.follow(tutorial.steps("The assignment"))
+            learning.follow(tutorial.steps("What each student does"))
+            for section in ("Who is done", "Read the results together", "Take the data home"):
+                teaching.follow(tutorial.steps(section))
+        walk(tutorial, "Take the data home", terminal)
+    finally:
+        terminal.close()
+
+
+def until_it_serves(url: str) -> None:
+    end = time.monotonic() + SECONDS
+    while True:
+        try:
+            with urllib.request.urlopen(f"{url}/healthz", timeout=5):
+                return
+        except OSError:
+            assert time.monotonic() < end, "the site does not respond"
+            time.sleep(0.2)

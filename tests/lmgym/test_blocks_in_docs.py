@@ -27,6 +27,7 @@ HERE = "tests/lmgym/test_blocks_in_docs.py"
 DEPLOY = ".ci/deploy-path"
 CLIENT = "tests/process/test_client.py"
 TUTORIALS = "tests/process/test_tutorials.py"
+BROWSER = "tests/browser/test_tutorials.py"
 FORMATS = "tests/lmgym/suites/formats/test_dialects.py"
 HOURS = f"{HERE}: names of programs; they run for minutes to hours"
 PAPER = "tests/conformance/test_published_results_by_command.py"
@@ -116,9 +117,12 @@ BLOCKS = [
     ("suite-format.md", "Errors", "", 1, NOT + "messages of several files"),
     *(
         (f"tutorial-{name}.md", ALL, language, 0, TUTORIALS)
-        for name in ("agents", "lmchallenge", "people", "propara")
+        for name in ("agents", "checkpoints", "lmchallenge", "people", "propara")
         for language in ("", "sh", "text")
     ),
+    *(("tutorial-administrator.md", ALL, language, 0, TUTORIALS) for language in ("sh", "text")),
+    *(("tutorial-teacher.md", ALL, language, 0, BROWSER) for language in ("", "sh", "text")),
+    ("tutorial-checkpoints.md", "In continuous integration", "yaml", 1, HERE),
     ("trust.md", "Published cases", "sh", 1, ".ci/full: the same environments and command"),
     ("tutorial.md", ALL, "", 0, "tests/browser/test_factorial_design.py"),
     ("uploading-results.md", "Evaluated suite (JSON)", "json", 1, EXAMPLES),

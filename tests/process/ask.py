@@ -330,15 +330,14 @@ def prepare_api() -> dict[str, Any]:
 
 
 def prepare_tutorials() -> dict[str, Any]:
-    """Create the demo without its runs, and alice, who can sign in, with a token."""
+    """Create the demo without its runs, and a token for alice and the administrator, who can sign in."""
     for _ in load_demo(queue_runs=False):
         pass
-    alice, _ = User.objects.get_or_create(username="alice")
-    alice.set_password("demo-alice")
-    alice.save()
     run_pending()
+    people = User.objects.filter(username__in=("alice", "admin"))
+    scopes = ["read", "write", "run"]
     return {
-        "tokens": {"alice": create_token(actor=alice, name="test", scopes=["read", "write", "run"])[1]},
+        "tokens": {one.username: create_token(actor=one, name="test", scopes=scopes)[1] for one in people}
     }
 
 

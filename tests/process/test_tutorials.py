@@ -56,3 +56,27 @@ def test_the_tutorial_of_human_data_does_what_it_says(tmp_path, section):
         walk(tutorial, section, terminal)
     finally:
         terminal.close()
+
+
+def test_the_tutorial_of_checkpoints_does_what_it_says(site, tmp_path):
+    tutorial = Tutorial("checkpoints")
+    tutorial.save_files(tmp_path)
+    settings = {"DEMO": str(ROOT / "gym" / "demo" / "data"), "LM_GYM_SITE": site.url}
+    terminal = Terminal(tmp_path, **settings, LM_GYM_TOKEN=site.things["tokens"]["alice"])
+    try:
+        for section in ("The files", "On the command line", "In continuous integration", "On a site"):
+            walk(tutorial, section, terminal)
+    finally:
+        terminal.close()
+
+
+def test_the_first_week_of_a_site_does_what_it_says(site, tmp_path):
+    tutorial = Tutorial("administrator")
+    settings = {"DEMO": str(ROOT / "gym" / "demo" / "data"), "MODELS": f"{site.env['GYM_VAR_DIR']}/models"}
+    token = site.things["tokens"]["admin"]
+    terminal = Terminal(tmp_path, **settings, LM_GYM_SITE=site.url, LM_GYM_TOKEN=token)
+    try:
+        walk(tutorial, "Wednesday: a model for everyone", terminal)
+        walk(tutorial, "Thursday: limits and watching", terminal)
+    finally:
+        terminal.close()

@@ -21,7 +21,7 @@ from gym.jobs import conf
 from gym.jobs.management.commands import init
 from gym.jobs.supervisor import Child, Supervisor, print_line
 from gym.jobs.web_server import bound_socket, usual_processes
-from gym.reachability import is_local_only, require_own_secret
+from gym.reachability import is_local_only, is_loopback, require_own_secret
 from gym.site_command import database_problem
 
 LEAST_SILENCE = 10.0
@@ -166,6 +166,7 @@ class Announcement:
     """Callback for the supervisor that prints the address of the site once the web server responds."""
 
     def __init__(self, host: str, port: int, note: str) -> None:
+        self.is_open = not is_loopback(host)
         self.address = ({"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host), port)  # noqa: S104
         self.note = note
         self.is_printed = False
@@ -177,9 +178,21 @@ class Announcement:
         host, port = self.address
         name = f"[{host}]" if ":" in host else host
         print_line(f"\n  LM Gym is at http://{name}:{port}/   (Ctrl-C stops it)")
+        if note := self.for_others():
+            print_line(f"  {note}")
         if self.note:
             print_line(f"  {self.note}")
         print_line("")
+
+    def for_others(self) -> str:
+        """Return where other machines open the site; "" if it listens only here or behind a proxy."""
+        if not self.is_open or settings.GYM_BEHIND_PROXY or settings.HTTPS:
+            return ""
+        names = [name for name in settings.ALLOWED_HOSTS if not is_loopback(name)]
+        if not names:
+            return "Other machines are refused: add this machine's name or address to GYM_ALLOWED_HOSTS."
+        addresses = [f"http://{name}:{self.address[1]}/" for name in names if name[0] not in "*."]
+        return f"On other machines: {', '.join(addresses)}" if addresses else ""
 
     def responds(self) -> bool:
         try:
