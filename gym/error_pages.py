@@ -16,7 +16,7 @@ from gym.unavailable import RETRY_SECONDS, why_unavailable
 
 log = logging.getLogger(__name__)
 PAGE_BROKEN = "The error was logged. Changes are saved either completely or not at all."
-BROKEN = ApiProblem(500, "Something went wrong. The error was logged; try again later.", "broken")
+BROKEN = ApiProblem(500, "Something went wrong. The error was logged; try again later.", "internal-error")
 
 
 def error_response(

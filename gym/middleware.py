@@ -88,7 +88,7 @@ class Conflicts(MiddlewareMixin):
             return None
         logger.warning("Conflict: %s %s", request.method, request.path_info, exc_info=error)
         message = str(error) if isinstance(error, Conflict) else MESSAGE
-        return error_response(request, 409, "raced", message)
+        return error_response(request, 409, "conflict", message)
 
 
 class OverQuotas(MiddlewareMixin):

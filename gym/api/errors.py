@@ -188,12 +188,12 @@ def _too_big(error: RequestDataTooBig) -> ApiProblem:
 
 @problem_for(IntegrityError)
 def _raced(error: IntegrityError) -> ApiProblem:
-    return ApiProblem(409, MESSAGE, "raced")
+    return ApiProblem(409, MESSAGE, "conflict")
 
 
 @problem_for(Conflict)
 def _conflict(error: Conflict) -> ApiProblem:
-    return ApiProblem(409, str(error), "raced")
+    return ApiProblem(409, str(error), "conflict")
 
 
 def flatten(detail: Any, path: str = "$") -> list[FieldError]:

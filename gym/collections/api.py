@@ -40,7 +40,7 @@ RETRY_SECONDS = 2
 @problem_for(Refused)
 def _refused(error: Refused) -> ApiProblem:
     """Return a 409: the suite exists, but this format cannot express it."""
-    return ApiProblem(409, str(error), "cannot-be-said")
+    return ApiProblem(409, str(error), "not-expressible")
 
 
 class CollectionSerializer(serializers.ModelSerializer[Collection]):
@@ -365,7 +365,7 @@ class CollectionFile(CollectionView):
             return views.zip_response(zip_)
         job = zip_.job
         if job is None or not job.is_active:
-            raise ApiProblem(422, job.error if job and job.error else "The job was cancelled.", "not-made")
+            raise ApiProblem(422, job.error if job and job.error else "The job was cancelled.", "failed")
         progress = {"state": job.state, "done": job.done, "total": job.total, "unit": job.unit}
         headers = {"Location": request.build_absolute_uri(), "Retry-After": str(RETRY_SECONDS)}
         return Response(progress, status=202, headers=headers)

@@ -24,7 +24,7 @@ RESULTS_WAIT = 5
 def _too_many(error: LimitReached) -> ApiProblem:
     """Return a 429. The error's `wait`: seconds until the limit allows the request; None if waiting does not help."""
     wait = getattr(error, "wait", WAIT)
-    return ApiProblem(429, str(error), "too-much", headers={"Retry-After": str(wait)} if wait else {})
+    return ApiProblem(429, str(error), "limit-reached", headers={"Retry-After": str(wait)} if wait else {})
 
 
 @problem_for(WrongState)

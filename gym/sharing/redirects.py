@@ -107,5 +107,5 @@ def _gone(request: HttpRequest, match: ResolverMatch, kind: Kind, old: Any) -> H
     if match.route.startswith("api/v1/"):
         message = f"This {kind.noun} is no longer public."
         more = {"note": old.note} if old.note else {}
-        return ApiProblem(410, message, "not-public-any-more", more=more).plain_response()
+        return ApiProblem(410, message, "no-longer-public", more=more).plain_response()
     return render(request, "sharing/not_public.html", {"redirect": old, "kind": kind}, status=410)

@@ -115,7 +115,7 @@ def _new(client: Client, name: str, data: bytes, options: argparse.Namespace) ->
     try:
         slug = client.import_suite(name, data, again=options.again, **card).slug
     except ApiError as error:
-        if error.code != "there":
+        if error.code != "exists":
             raise
         slug, number = error.existing
         shared.note(f"{name} is identical to {slug} r{number}")

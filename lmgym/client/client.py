@@ -34,7 +34,7 @@ class Client(Games, Submissions, AgentTests):
         return Suite.of(self.get(f"suites/{quote(slug)}/"))
 
     def import_suite(self, name: str, data: bytes, *, again: bool = False, **card: str) -> Suite:
-        """Create a suite with a draft from a file in any supported format. Raises an ApiError with code "there" if an
+        """Create a suite with a draft from a file in any supported format. Raises an ApiError with code "exists" if an
         identical suite exists, unless `again` is set."""
         card |= {"again": "true"} if again else {}
         return Suite.of(self.transport.send("POST", "suites/", body=card, files=[(name, data)]).json())

@@ -390,7 +390,7 @@ def _frozen(error: FrozenRevision) -> ApiProblem:
 
 @problem_for(InUse)
 def _kept(error: InUse) -> ApiProblem:
-    return ApiProblem(409, " ".join(error.messages), "kept")
+    return ApiProblem(409, " ".join(error.messages), "in-use")
 
 
 @problem_for(NothingToFreeze)

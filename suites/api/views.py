@@ -91,7 +91,7 @@ def _refuse_identical(request: SignedInApiRequest, document: SuiteDocument) -> N
             f"An identical suite exists: “{identical.suite.slug}”, revision {identical.number}. "
             "Set `again: true` to create a copy."
         )
-        raise ApiProblem(409, detail, "there", more=more)
+        raise ApiProblem(409, detail, "exists", more=more)
 
 
 class SuiteDetail(SuiteView):

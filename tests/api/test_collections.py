@@ -220,7 +220,7 @@ def test_what_a_format_cannot_say_is_a_409(send, people):
     formula = "(2;%match%) + (3;%match%) < (2;%mismatch%) + (3;%mismatch%)"
     make_suite(people.alice, name="odd", formulas=(formula, "(1;%match%) > 3"))
     answer = send("get", "suites/odd/revisions/1/export/blimp/")
-    assert (answer.status_code, answer.json()["code"]) == (409, "cannot-be-said"), answer.content
+    assert (answer.status_code, answer.json()["code"]) == (409, "not-expressible"), answer.content
 
 
 def test_changing_the_title_leaves_suites_that_one_cannot_see_just_now(send, people, suites):

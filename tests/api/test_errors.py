@@ -26,7 +26,7 @@ def test_an_unexpected_error_is_a_problem_and_is_logged(client, people, monkeypa
     with caplog.at_level(logging.ERROR):
         answer = client.get("/api/v1/schema/")
     assert (answer.status_code, answer["Content-Type"]) == (500, PROBLEM)
-    assert answer.json()["code"] == "broken"
+    assert answer.json()["code"] == "internal-error"
     assert "wheel" not in answer.content.decode()
     assert "the wheel fell off" in caplog.text
     monkeypatch.setattr("gym.pages.site_pages.workers", broken)

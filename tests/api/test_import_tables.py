@@ -94,7 +94,7 @@ def test_a_single_suite_that_is_there_is_offered_unless_a_new_one_is_wanted(clie
     there = make_suite(people.bob, name="there", items=5)
     client.force_login(people.alice)
     refused = client.post("/api/v1/suites/", {"file": file("t.json", suite_bytes(name="t", items=5))})
-    assert (refused.status_code, refused.json()["code"]) == (409, "there")
+    assert (refused.status_code, refused.json()["code"]) == (409, "exists")
     assert (refused.json()["suite"], refused.json()["revision"]) == (there.slug, 1)
     text = {"text": suite_bytes(name="t", items=5).decode()}
     assert client.post("/api/v1/suites/", text, content_type="application/json").status_code == 409

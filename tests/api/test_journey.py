@@ -158,7 +158,7 @@ def test_a_batch_says_what_became_of_each_cell(send, people, world):
     assert by_cell["nothing", "open-model"]["error"] == "There is no such suite."
     assert len(send("get", "runs/?state=queued").json()["results"]) == 2
     once_more = ok(send("post", "runs/batch/", body), 201)
-    there = {cell["run"] for cell in once_more["cells"] if cell["there"]}
+    there = {cell["run"] for cell in once_more["cells"] if cell["existing"]}
     assert (once_more["queued"], there) == (0, {cell["run"] for cell in batch["cells"]} - {None})
     assert ok(send("post", "runs/batch/", body | {"again": True}), 201)["queued"] == 2
 

@@ -108,7 +108,7 @@ def test_it_counts_for_the_daily_cap(send, people, model, at_once, settings):
     assert send("post", "score/", SENT).status_code == 202
     assert daily_sentences.used_by(people.alice) == 2
     response = send("post", "score/", SENT)
-    assert (response.status_code, response.json()["code"]) == (429, "too-much")
+    assert (response.status_code, response.json()["code"]) == (429, "limit-reached")
     assert 86_000 < int(response["Retry-After"]) <= 86_402
     never = send("post", "score/", SENT | {"sentences": ["x"] * 4}, who="bob")
     assert (never.status_code, never.get("Retry-After")) == (429, None)

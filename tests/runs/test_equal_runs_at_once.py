@@ -60,7 +60,7 @@ def test_equal_batches_make_one_run(people, asked):
     run = SuiteRun.objects.get()
     cells = [answer.json()["cells"][0] for answer in answers]
     assert {cell["run"] for cell in cells} == {run.key}
-    assert [cell["there"] for cell in cells].count(False) == 1
+    assert [cell["existing"] for cell in cells].count(False) == 1
 
 
 def test_the_same_form_sent_from_many_tabs_makes_one_run(people, asked):

@@ -119,7 +119,7 @@ def test_a_zip_beyond_the_limit_is_refused_with_a_hint(client, people, runs, set
     run_pending()
     assert BY_SUITE in client.get(ask).content.decode()
     answer = client.get(api)
-    assert (answer.status_code, answer.json()["code"]) == (422, "not-made")
+    assert (answer.status_code, answer.json()["code"]) == (422, "failed")
     assert BY_SUITE in answer.json()["detail"]
     settings.GYM_EXPORT_MAX_ROWS = n
     client.post(ask)

@@ -48,7 +48,7 @@ def test_strangers_read_that_it_is_not_public_any_more_and_nothing_else(
     assert response.status_code == 410
     if address in API:
         assert response["Content-Type"] == "application/problem+json"
-        assert (response.json()["status"], response.json()["code"]) == (410, "not-public-any-more")
+        assert (response.json()["status"], response.json()["code"]) == (410, "no-longer-public")
     said = response.content.decode() + str(response.headers)
     assert GONE in said
     assert visibility == "private" or suite.slug not in said

@@ -194,7 +194,7 @@ class RunBatch(ApiView):
     @operation("Queue models on suites", body=BatchBody, response=BatchSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
         """Queue every model on the newest frozen revision of every suite. Each cell has the run or the reason why
-        there is none; `there` marks a run that already existed (`again` creates another one). With `all_or_nothing`,
+        there is none; `existing` marks a run that already existed (`again` creates another one). With `all_or_nothing`,
         one refused cell refuses all (409)."""
         body = self.body()
         suites, models = list(dict.fromkeys(body["suites"])), list(dict.fromkeys(body["models"]))
@@ -215,7 +215,7 @@ class RunBatch(ApiView):
                     "refused",
                     field_errors,
                 )
-        queued = len([cell for cell in cells if cell["run"] and not cell["there"]])
+        queued = len([cell for cell in cells if cell["run"] and not cell["existing"]])
         data = {"queued": queued, "refused": len(refused), "cells": cells}
         return Response(data, status=201, headers={"Location": reverse("api-runs", request=request)})
 
@@ -246,7 +246,7 @@ def _queue(
                     "suite": suite,
                     "model": model,
                     "run": outcome and outcome.run.key,
-                    "there": outcome is not None and not outcome.is_new,
+                    "existing": outcome is not None and not outcome.is_new,
                     "error": error,
                 }
             )

@@ -132,7 +132,7 @@ class CellSerializer(serializers.Serializer[Any]):
     suite = serializers.CharField()
     model = serializers.CharField()
     run = serializers.CharField(allow_null=True, help_text="id of the run")
-    there = serializers.BooleanField(help_text="this run already existed")
+    existing = serializers.BooleanField(help_text="this run already existed")
     error = serializers.CharField(allow_null=True)
 
 
