@@ -65,6 +65,7 @@ def _on(url: str, folder: str, options: argparse.Namespace) -> int:
         "GYM_MAX_RUNS_PER_USER": "0",
         "GYM_MAX_SENTENCES_PER_DAY": "0",
         "GYM_MAX_ACTIVE_JOBS_PER_USER": "0",
+        "GYM_QUOTA_SUITES": "0, 0",
         "GYM_LOG_LEVEL": "ERROR",
     }
     import django

@@ -30,6 +30,7 @@ def model_detail(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect(model)
     series = members(request.user, model)
     rule = rule_of(request.GET.get("rule", ""))
+    may_see_people = may_read(request.user, model)
     context = {
         "model": model,
         "backend": BACKENDS.get(model.backend),
@@ -37,9 +38,9 @@ def model_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "scores": scored_runs(latest_of_model(request.user, model), rule, results=False),
         "rule": rule,
         "rules": list(RULES.values()),
-        "may_edit": permissions.can_edit(request.user, model),
+        "may_edit": may_see_people and permissions.can_edit(request.user, model),
         "may_manage": permissions.can_manage(request.user, model),
-        "may_see_people": may_read(request.user, model),
+        "may_see_people": may_see_people,
         "may_approve": permissions.can_approve(request.user),
         "waits": model.status in (RegisteredModel.Status.UNAPPROVED, RegisteredModel.Status.REFUSED),
         "series": series,

@@ -77,6 +77,7 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         run.revision = revision  # has the prefetched sentences and predictions
     first_item = document.sentences[0].item if document.sentences else None
     may_run = permissions.can_run(request.user, suite)
+    may_see_people = may_read(request.user, suite)
     rule = rule_of(request.GET.get("rule", ""))
     findings = findings_of(revision)
     scores = scored_runs(done, rule)
@@ -109,8 +110,8 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "runs_stopped": [run for run in unfinished if run.state not in ACTIVE_STATES],
         "run_form": RunForm(revision=revision, user=request.user) if may_run and revision.is_frozen else None,
         "freeze_form": FreezeForm(),
-        "may_edit": permissions.can_edit(request.user, suite),
-        "may_see_people": may_read(request.user, suite),
+        "may_edit": may_see_people and permissions.can_edit(request.user, suite),
+        "may_see_people": may_see_people,
         "may_delete": permissions.can_delete(request.user, suite),
         "may_run": may_run,
         "n_items": len({row.item for row in document.sentences}),

@@ -15,6 +15,8 @@ from lmgym.models.engine import ScoringPolicy
 from lmgym.runs.compute import default_metric
 from suites.models import SuiteRevision
 
+_DEFAULTS = ScoringPolicy().to_dict()
+
 
 def default_policy(revision: SuiteRevision) -> ScoringPolicy:
     """Return the policy for a run without explicit settings: BOS if the model has one, the revision's join and
@@ -26,7 +28,7 @@ def policy_differences(policy: Mapping[str, Any], revision: SuiteRevision) -> st
     """Describe differences from the default policy: "bos=never, metric=mean". Ignores settings that an upload
     does not state, and `tokens`, which does not change outcomes."""
     defaults = {
-        **ScoringPolicy().to_dict(),
+        **_DEFAULTS,
         "join": revision.join_policy,
         "metric": default_metric(revision.metric),
         "overlap": None,

@@ -25,7 +25,7 @@ from gym.templatetags import icons
 from lmgym.charts import regions
 from lmgym.charts.colour_steps import CONTRAST_EDGES, HEAT_EDGES, heat, rate_step
 from lmgym.charts.svg import Markup, element
-from lmgym.runs.against_chance import ALPHA
+from lmgym.runs.against_chance import ALPHA, Verdict
 from lmgym.runs.tables import IN_BITS
 from lmgym.suites.authors import Author
 from lmgym.suites.formulas import FALSE, NOT_EVALUABLE, OUTCOME_NAMES, TIE, TRUE
@@ -315,6 +315,36 @@ def alpha() -> float:
 
 
 @register.simple_tag
+def chance_cell(verdict: Verdict) -> Markup:
+    """Render p of a comparison with chance and its verdict as a table cell."""
+    words = verdict.words
+    label = [element("span", {"class": "sub said"}, words)] if words else []
+    return _number_cell(p_value(verdict.decisive_p), *label, value=decimals(verdict.decisive_p, 6))
+
+
+@register.simple_tag
+def score_cells(score: Any, verdict: Verdict, chance: bool = False) -> Markup:
+    """Render a score as table cells: pass rate, 95% interval, chance level (if `chance`), comparison with chance, items
+    held. Not a template, because a model has a row for each of a thousand suites."""
+    low, high = decimals(score.low, 4), decimals(score.high, 4)
+    interval = MISSING if score.low is None else f"{percent(score.low)}–{percent(score.high)}"
+    passed, judged = score.passed, score.judged
+    cells = [
+        _number_cell(rate(score), value=decimals(score.rate, 4)),
+        _number_cell(interval, value=low, copy=f"{low}\t{high}"),
+        *([_number_cell(percent(score.chance), value=decimals(score.chance, 4))] if chance else []),
+        chance_cell(verdict),
+        _number_cell(f"{passed} / {judged}", value=str(passed), copy=f"{passed}\t{judged}"),
+    ]
+    return Markup("".join(cells))
+
+
+def _number_cell(*children: str, value: str, copy: str | None = None) -> Markup:
+    """Render a table cell that sorts by `value` and is copied as `copy`, see copy.js."""
+    return element("td", {"class": "num", "data-value": value, "data-copy": copy}, *children)
+
+
+@register.simple_tag
 def rate(score: Any, bar: bool = True) -> Markup:
     """Render the pass rate of a RunScore, a Cell or a PredictionResult with its interval. Not a template, because
     tables have a thousand rates."""
@@ -410,14 +440,19 @@ def sort_heading(
     return {"label": label, "order": order, "numeric": numeric, "href": href, "copy": copy}
 
 
-@register.inclusion_tag("includes/when.html")
-def when(moment: datetime | None) -> dict[str, Any]:
-    """Render a time as "3 minutes ago", or as a date after 30 days, with the exact time in the tooltip."""
+@register.simple_tag
+def when(moment: datetime | None) -> Markup:
+    """Render a time as "3 minutes ago", or as a date after 30 days, with the exact time in the tooltip. Not a template,
+    because lists have a time in each row, and formatting a date there takes as long as the rest of the row."""
     if moment is None:
-        return {"moment": None}
+        return Markup(MISSING)
     age = (timezone.now() - moment).total_seconds()
+    local = timezone.localtime(moment)
     if age < 30 * DAY:
         unit = MINUTE if age < HOUR else HOUR if age < DAY else DAY
         keep_for(unit - age % unit)  # then the text changes
-    text = "just now" if age < MINUTE else f"{timesince(moment, depth=1)} ago"
-    return {"moment": moment, "text": text if age < 30 * DAY else ""}
+        text = "just now" if age < MINUTE else f"{timesince(moment, depth=1)} ago"
+    else:
+        text = f"{local.day} {local:%b %Y}"
+    exact = f"{local.day} {local:%B %Y, %H:%M} {local.tzname()}"
+    return element("time", {"datetime": local.isoformat(), "title": exact}, text)

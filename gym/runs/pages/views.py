@@ -42,7 +42,7 @@ from gym.runs.read.presenters import (
 )
 from gym.runs.read.report import result_of, run_head
 from gym.runs.read.scores import under_every_rule
-from gym.runs.read.selectors import listed_runs, run_at
+from gym.runs.read.selectors import listed_runs, rows_of, run_at
 from gym.runs.tables.registry import FRAMES
 from gym.runs.work import many, services
 from gym.runs.work.deleted_runs import deleted_run_at
@@ -67,18 +67,16 @@ def run_list(request: HttpRequest) -> HttpResponse:
     runs), rule, rules."""
     if "run" in request.GET:
         return _compare(request)
-    runs = (
-        listed_runs(request.user)
-        .prefetch_related("scores", "revision__suite__collaborations")
-        .defer("region_summary", "provenance")
-    )
+    runs = listed_runs(request.user)
     mine = request.user.is_authenticated and "mine" in request.GET
     if mine:
         runs = runs.filter(owner=request.user.pk)
     filters = _filters(request.GET)
     filtered = RunFilter(filters, queryset=runs)
     wrong = [message for messages_ in filtered.errors.values() for message in messages_]
-    page = Paginator(runs.none() if wrong else filtered.qs, PER_PAGE).get_page(request.GET.get("page"))
+    keys = (runs.none() if wrong else filtered.qs).values("pk")
+    page: Any = Paginator(keys, PER_PAGE).get_page(request.GET.get("page"))
+    page.object_list = rows_of(page.object_list)
     context = {
         "page": page,
         "mine": mine,

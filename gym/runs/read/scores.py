@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from django.db.models import Prefetch, prefetch_related_objects
@@ -70,12 +71,12 @@ class Scored:
     results: list[PredictionResult]
     score: RunScore | Score
 
-    @property
+    @cached_property
     def verdict(self) -> Verdict:
         """Verdict by the uncorrected p, since a single rate is not a family of tests."""
         return alone(self.score, coverage=self.run.coverage)
 
-    @property
+    @cached_property
     def policy(self) -> str:
         """Differences from the default policy."""
         return policy_differences(self.run.policy, self.run.revision)

@@ -73,7 +73,9 @@ def _not_compared(board: Board) -> list[str]:
         f"{row.label} on {column.key} ({cell.coverage_words})"
         for row in board.rows
         for column, cell in zip(board.columns, row.cells, strict=True)
-        if cell is not None and is_low(cell.coverage) and cell.verdict.against_chance == "unknown-words"
+        if cell is not None
+        and is_low(cell.verdict.coverage)
+        and cell.verdict.against_chance == "unknown-words"
     ]
 
 

@@ -26,15 +26,16 @@ def mean_over(pairs: Sequence[tuple[Column, Cell | None]], material: Material) -
     known = [(column, cell) for column, cell in counting if cell is not None]
     sizes = [effective_items(cell) for _, cell in known]
     factor: float | None = 1.0
-    if sum(column.revision_id in material.groups for column, _ in known) > 1:
-        shares = material.shares or {}
-        factor = factor_of_mean(
-            [
-                (column.revision_id, column.weight, cell.rate, n, shares.get(cell.run))
-                for (column, cell), n in zip(known, sizes, strict=True)
-            ],
-            material.groups,
-        )
+    groups, shares = material.groups, material.shares
+    is_sharing = sum(column.revision_id in groups for column, _ in known) > 1
+    if is_sharing and shares is not None:
+        suites = [
+            (column.revision_id, column.weight, cell.rate, n, shares.get(cell.run))
+            for (column, cell), n in zip(known, sizes, strict=True)
+        ]
+        factor = factor_of_mean(suites, groups)
+    elif is_sharing:
+        factor = None
     rates, weights = [cell.rate for _, cell in known], [column.weight for column, _ in known]
     mean = weighted_mean(rates, sizes, weights, factor or 1.0)
     if mean is None:

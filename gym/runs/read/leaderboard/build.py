@@ -18,6 +18,7 @@ from gym.accounts.models import AnyUser
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
 from gym.runs.policies import policy_differences
 from gym.runs.read.shared_items import groups_of, shares_of_runs
+from lmgym.runs.against_chance import Verdict
 from lmgym.runs.leaderboard.board import Board, Cell, Column, Row
 from lmgym.runs.leaderboard.means import Material, mean_over
 from lmgym.runs.leaderboard.options import Options
@@ -79,12 +80,13 @@ def leaderboard(
     )
     column_tags = _tag_columns(columns)
     groups = groups_of(chosen) if shows_means else {}
+    ids = [model.pk for model in shown]
     sharing = [
         cells[place].run
         for revision in places
         if revision in groups
-        for m in shown
-        if (place := (revision, m.pk)) in cells
+        for model in ids
+        if (place := (revision, model)) in cells
     ]
     shares = shares_of_runs(sharing, options.rule) if sharing else {}
     material = Material(groups, shares)
@@ -135,9 +137,7 @@ def _is_selected(revision: SuiteRevision, tags: Sequence[str], options: Options)
     return not options.tag or options.tag in tags
 
 
-_FIELDS = (*RULE_COUNTS, "run__key", "run__n_words", "run__n_unknown_words", "run__source")
-_CELL = (*RULE_COUNTS, "run", "n_words", "n_unknown_words")
-"""Cell attributes in the order of _FIELDS, without its last column."""
+_FIELDS = (*RULE_COUNTS, "run__n_words", "run__n_unknown_words", "run__key", "run__source")
 _RATE, _KEY, _SOURCE = (_FIELDS.index(name) for name in ("rate", "run__key", "run__source"))
 _OTHER_POLICY = Case(
     When(run__standing=SuiteRun.Standing.OTHER, then=F("run__policy")), output_field=JSONField(null=True)
@@ -161,33 +161,32 @@ def _scores(
     ordered = rows.order_by("run__standing", "run__completed_at", "run_id")
     counting: dict[Place, tuple[Any, ...]] = {}
     last: dict[Place, tuple[Any, ...]] = {}
-    for revision, model, *values in ordered.values_list(
-        "run__revision_id", "run__model_id", *_FIELDS, _OTHER_POLICY
-    ):
+    for row in ordered.values_list(*_FIELDS, _OTHER_POLICY, "run__revision_id", "run__model_id"):
+        place = revision, model = row[-2:]
         if model in models:
-            counting[revision, model] = row = tuple(values)
+            counting[place] = row
             if revision in by_pk and options.source in ("", row[_SOURCE]):
-                last[revision, model] = row
+                last[place] = row
     verdicts = verdicts_of(last, counting, together)
     cells = {
-        (revision, model): Cell(
-            **dict(zip(_CELL, row, strict=False)),
-            verdict=verdicts[revision, model],
-            uploaded=row[-2] == SuiteRun.Source.UPLOADED,
-            policy=policy_differences(row[-1], by_pk[revision]) if row[-1] is not None else "",
-            whitespace=_whitespace(uploaded=row[-2] == SuiteRun.Source.UPLOADED, policy=row[-1]),
-        )
-        for (revision, model), row in last.items()
+        place: _cell(row, verdicts[place], by_pk[place[0]])
+        for place, row in last.items()
         if row[_RATE] is not None
     }
     return cells, _lacking({place: row for place, row in last.items() if row[_RATE] is None}, models, options)
 
 
-def _whitespace(*, uploaded: bool, policy: dict[str, Any] | None) -> str:
-    """Return `SuiteRun.whitespace` of a row. `policy`: None = the default policy."""
+def _cell(row: tuple[Any, ...], verdict: Verdict, revision: SuiteRevision) -> Cell:
+    """Build the cell of a row of `_scores`. Its policy is None if it is the default policy."""
+    *counts, n_words, n_unknown_words, run, source, policy, _, _ = row
+    uploaded = source == SuiteRun.Source.UPLOADED
     if policy is None:
-        return "" if uploaded else "none"
-    return str(policy.get("whitespace", ""))
+        differences, whitespace = "", "" if uploaded else "none"
+    else:
+        differences, whitespace = policy_differences(policy, revision), str(policy.get("whitespace", ""))
+    words = (n_words, n_unknown_words)
+    # by position, in the order of the fields: keywords take twice as long, and there are tens of thousands of cells
+    return Cell(*(*counts, run, uploaded, None, differences, whitespace, *words, verdict))
 
 
 def _lacking(
@@ -206,7 +205,7 @@ def _lacking(
     )
     return {
         (revision, model): MissingRate(
-            models[model].slug, "", "", options.rule, row[_KEY], row[-2] == SuiteRun.Source.UPLOADED,
+            models[model].slug, "", "", options.rule, row[_KEY], row[_SOURCE] == SuiteRun.Source.UPLOADED,
             held[row[_KEY]], expected[revision],
         )
         for (revision, model), row in rows.items()
