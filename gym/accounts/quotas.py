@@ -107,9 +107,15 @@ class Kind:
             f"{self.key}_bytes": reduce(add, sums) if sums else Value(0),
         }
 
+    @cached_property
+    def _amounts(self) -> models.QuerySet[User, dict[str, Any]]:
+        """Amounts of every account. Kept, because resolving its expressions takes most of the time."""
+        amounts: models.QuerySet[User, dict[str, Any]]
+        amounts = get_user_model().objects.annotate(**self.columns).values(*self.columns)
+        return amounts
+
     def amount_of(self, user: User) -> Amount:
-        row = get_user_model().objects.filter(pk=user.pk).annotate(**self.columns).values(*self.columns).get()
-        return _amount_in(row, self)
+        return _amount_in(self._amounts.get(pk=user.pk), self)
 
     def number_of(self, user: User) -> int:
         things = self.parts[0]

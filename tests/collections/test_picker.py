@@ -12,20 +12,28 @@ from suites import services as suites
 from tests.collections.test_collections import collection, entries, ticked
 from tests.factories import make_revision, make_suite
 from tests.lmgym.suites.documents import suite_bytes
+from tests.once import once_a_module
 
 NEW = "/collections/new/"
 
 
-@pytest.fixture
-def five(client, people):
-    """alice's suites a, b and c, and bob's d; a and d have the tag npi. bob also has a private suite, alice a
-    draft."""
+def make_five(people):
+    """Create alice's suites a, b and c, and bob's d; a and d have the tag npi. bob also has a private suite, alice
+    a draft."""
     made = {name: make_revision(people.alice, name=name, items=2) for name in "abc"}
     made["d"] = make_revision(people.bob, name="d", items=2)
     make_revision(people.bob, name="secret", visibility="private")
     make_suite(people.alice, name="begun", frozen=False)
     for name in "ad":
         suites.set_tags(made[name].suite, ["npi"])
+    return made
+
+
+built, people, made = once_a_module(make_five)
+
+
+@pytest.fixture
+def five(client, people, made):
     client.force_login(people.alice)
     return made
 

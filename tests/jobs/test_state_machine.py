@@ -177,7 +177,7 @@ def test_the_promises_hold_in_any_order_of_events(register, monkeypatch, setting
     run_state_machine_as_test(
         JobMachine,
         settings=profile(
-            max_examples=30,
+            max_examples=profile.default.max_examples // 4,
             stateful_step_count=40,
             suppress_health_check=list(HealthCheck),
             database=None,

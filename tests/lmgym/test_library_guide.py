@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
+from lmgym.cli import main
 from tests.lmgym.conftest import ROOT
 
 GUIDE = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
@@ -75,16 +74,10 @@ def test_the_tables_for_papers(here):
 
 
 @pytest.mark.parametrize("line", COMMANDS)
-def test_a_command(here, line):
+def test_a_command(here, capsys, line):
     command, *words = shlex.split(line)
     assert command == "lmgym"
-    done = subprocess.run(
-        [sys.executable, "-m", "lmgym", *words],
-        cwd=here,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={"PYTHONPATH": str(ROOT)},
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout or "-o" in words
+    status = main(words)
+    out, err = capsys.readouterr()
+    assert status == 0, err
+    assert out or "-o" in words

@@ -114,7 +114,7 @@ def test_a_cancelled_download_ends_at_once_and_leaves_no_partial_file(people, se
     assert leftovers() == []
 
 
-def test_a_run_on_another_machine_downloads_first_and_can_be_cancelled(people, server, monkeypatch):
+def test_a_run_on_another_machine_downloads_first_and_can_be_cancelled(people, server, no_child, monkeypatch):
     model = of_the_hub(people, visibility="public")
     check(model, people.staff)
     hub_cache.delete(hub_cache.marked())  # as on a machine that did not check it

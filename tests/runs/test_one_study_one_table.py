@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -22,12 +20,13 @@ from gym.demo.catalogue import MODELS_DIR, SUITES_DIR
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
 from gym.runs.work.services import queue_run
+from lmgym.cli import main
 from lmgym.runs.tables import PredictionRate
 from lmgym.text.columns import columns
 from suites import services
 from suites.options import SuiteOptions
 from tests.factories import checked, make_model
-from tests.lmgym.conftest import CONFORMANCE, ROOT
+from tests.lmgym.conftest import CONFORMANCE
 from tests.people import make_people
 
 pytestmark = pytest.mark.django_db
@@ -43,11 +42,6 @@ KEY = ["suite", "model", "prediction_number"]
 RATES = [name for name, _ in columns(PredictionRate) if name not in KEY]
 STOCK_KERNELS = "lmgym.models.engine.packing.available"
 """Function to replace: kernels are chosen by timing at every load, which affects the last digits."""
-COMMAND = (
-    "import runpy\nfrom lmgym.models.engine import packing\n"
-    "packing.available = lambda: False\nrunpy.run_module('lmgym', run_name='__main__')"
-)
-"""`python -m lmgym` with stock kernels."""
 
 
 class Study(NamedTuple):
@@ -126,15 +120,14 @@ def assert_same(found: pd.DataFrame, expected: pd.DataFrame, columns: list[str])
     )
 
 
-def test_the_command_prints_the_table_of_the_library(study):
+def test_the_command_prints_the_table_of_the_library(study, capsys):
     argv = ["evaluate", study.pattern, "--device", "cpu", "--format", "csv"]
     for name in MODELS:
         argv += ["-m", str(MODELS_DIR / name)]
-    done = subprocess.run(
-        [sys.executable, "-c", COMMAND, *argv], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    found = read_csv(done.stdout)
+    status = main(argv)
+    out, err = capsys.readouterr()
+    assert status == 0, err
+    found = read_csv(out)
     assert list(found) == list(study.rates)
     assert_same(found, study.rates, [name for name in found if name not in KEY])
 

@@ -83,7 +83,7 @@ class Fault:
         status: answer this, with `headers`.
         cut_after: close the connection after so many bytes of the body; `reset`: by RST.
         content: send these bytes as the body.
-        bytes_per_second: pace of the body.
+        bytes_per_second: pace of the body, until the fault is removed from `faults`.
     """
 
     path: str
@@ -387,6 +387,9 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(body[begin : begin + piece])
                 if self.hub.closed.wait(0.1):
                     self.close_connection = True
+                    return
+                if fault not in self.hub.faults:  # cleared: the rest comes at once
+                    self.wfile.write(body[begin + piece :])
                     return
             return
         if fault is None or fault.cut_after is None:
