@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from typing import Any
 
 import pytest
@@ -88,3 +89,10 @@ def test_a_command(here, line):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout or "-o" in words
+
+
+def test_every_extra_is_listed():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    install = GUIDE.split("\n## Install\n")[1].split("\n## ")[0]
+    extras = re.findall(r"^\| `(\w+)` \|", install, re.MULTILINE)
+    assert sorted(extras) == sorted(project["optional-dependencies"])
