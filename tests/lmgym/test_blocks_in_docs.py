@@ -37,7 +37,7 @@ NOT = "not run: "
 BLOCKS = [
     ("README.md", "In Python and the shell", "sh", 2, ".ci/three-commands"),
     ("README.md", "In Python and the shell", "python", 1, NOT + "its model is on the Hub; see library.md"),
-    ("README.md", "As a site", "sh", 2, f".ci/wheel-minute: starts the site; {CALLS}: the client"),
+    ("README.md", "As a site", "sh", 2, f".ci/wheel: starts the site; {CALLS}: the client"),
     ("README.md", "From a checkout", "sh", 1, ".ci/first-minute"),
     ("accounts.md", "Two-factor authentication", "sh", 1, "tests/test_house.py"),
     ("accounts.md", "Tokens", "sh", 1, CLIENT + ": requests of docs/api.md"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from typing import Any
 
 import pytest
@@ -81,3 +82,10 @@ def test_a_command(here, capsys, line):
     out, err = capsys.readouterr()
     assert status == 0, err
     assert out or "-o" in words
+
+
+def test_every_extra_is_listed():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    install = GUIDE.split("\n## Install\n")[1].split("\n## ")[0]
+    extras = re.findall(r"^\| `(\w+)` \|", install, re.MULTILINE)
+    assert sorted(extras) == sorted(project["optional-dependencies"])

