@@ -313,7 +313,7 @@ def backend_label(kind: str) -> str:
     from models_registry.models import AGENT, UPLOADED
 
     if kind in (AGENT, UPLOADED):
-        return "agent" if kind == AGENT else "uploaded results"
+        return "Agent server" if kind == AGENT else "Uploaded results"
 
     return BACKENDS[kind].label if kind in BACKENDS else kind
 
