@@ -22,7 +22,7 @@ NAVIGATION = (
 )
 """Main navigation: label and URL name. Suites and their results come first."""
 FIRST_NEIGHBOUR = "propara-list"
-WITHIN = {"human-data-list": "suite-list"}
+WITHIN = {"human-data-list": "suite-list", "compare": "leaderboard"}
 """Sections without an entry of their own, by URL name, and the entry that they belong to."""
 IN_BITS = ("suite-list", "model-list", "leaderboard", "collection-list", "run-list", "compare")
 """URL names of the sections that show surprisal."""

@@ -4,6 +4,7 @@ they do not query the database."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -13,6 +14,8 @@ from django import template
 from django.core.paginator import Page
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.timesince import timesince
 
 from gym.accounts.login_redirect import page_to_return_to
@@ -151,6 +154,17 @@ def cond(condition: str, names: Sequence[str]) -> str:
     """Return the colour class of a condition, by its position in the revision."""
     place = list(names).index(condition) if condition in names else 0
     return f"cond-{place % 12}"
+
+
+@register.filter
+def breakable(name: str) -> SafeString:
+    """Let a name of more than 16 characters break after `_ . / : -`, as the grid does."""
+    if len(name) <= 16:
+        return format_html("{}", name)
+    parts = re.split(r"(?<=[_./:-])", name)
+    return format_html(
+        "<span>{}</span>", format_html_join(mark_safe("<wbr>"), "{}", ((part,) for part in parts))
+    )
 
 
 @register.filter
@@ -299,7 +313,7 @@ def backend_label(kind: str) -> str:
     from models_registry.models import AGENT, UPLOADED
 
     if kind in (AGENT, UPLOADED):
-        return "agent" if kind == AGENT else "uploaded results"
+        return "Agent server" if kind == AGENT else "Uploaded results"
 
     return BACKENDS[kind].label if kind in BACKENDS else kind
 
