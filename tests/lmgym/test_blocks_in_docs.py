@@ -107,6 +107,7 @@ BLOCKS = [
     ("reliability.md", "Faults", "sh", 1, HOURS),
     ("reliability.md", "Downloads from the Hub", "sh", 1, HOURS),
     ("reliability.md", "Visitors", "sh", 1, HOURS),
+    ("reliability.md", "A class on one laptop", "sh", 1, HOURS),
     ("staff.md", "Scored sentences", "sh", 1, "tests/test_house.py"),
     ("statistics.md", ALL, "python", 0, "tests/runs/test_intervals_from_exports.py"),
     ("suite-format.md", "JSON", "json", 1, FORMATS),
