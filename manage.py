@@ -22,15 +22,16 @@ def main() -> None:
 
     from gym.env import EnvError
 
+    program = os.environ.pop("LM_GYM_PROG", sys.argv[0])
     try:
-        execute_from_command_line([os.environ.pop("LM_GYM_PROG", sys.argv[0]), *sys.argv[1:]])
+        execute_from_command_line([program, *sys.argv[1:]])
     except (
         BrokenPipeError
     ):  # as in `lmgym doctor | head`; Python would complain again when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except EnvError as error:
-        sys.exit(f"manage.py: {error}")
+        sys.exit(f"{Path(program).name}: {error}")
     except DatabaseError:
         from gym.site_command import connection_problem, migration_problem
 

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
@@ -274,6 +275,8 @@ def database(name: str, default_path: Path) -> dict[str, Any]:
     if parts.scheme in {"postgres", "postgresql"}:
         if len(parts.path) < 2:
             raise EnvError(f"{name} does not name a database; use postgresql://user:password@host:port/name")
+        if find_spec("psycopg") is None:
+            raise EnvError(f'{name} needs psycopg, which is not installed: pip install "lm-gym[scale]"')
         query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
         return {
             "ENGINE": "django.db.backends.postgresql",

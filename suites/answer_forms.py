@@ -12,11 +12,21 @@ from django import forms
 from django.http import QueryDict
 
 from lmgym.suites.intake import ENCODINGS
-from lmgym.suites.intake.parsing import ROLE_GROUPS, ParseOptions, ParseResult
+from lmgym.suites.intake.parsing import (
+    CONDITION_TEXT,
+    CONTEXT_TEXT,
+    ROLE_GROUPS,
+    TARGET_TEXT,
+    ParseOptions,
+    ParseResult,
+)
 from lmgym.suites.intake.questions import Known, Question, answers_to, questions, read_pasted
 from lmgym.suites.intake.sheets import shape
 from lmgym.text import count
 from suites.imports import SECONDS
+
+COMPARED = {CONDITION_TEXT, CONTEXT_TEXT, TARGET_TEXT}
+"""Roles of columns whose texts a prediction compares."""
 
 
 class QuestionsForm(forms.Form):
@@ -61,6 +71,9 @@ class AnswersForm(QuestionsForm):
         open_questions = questions(parsed, before, known) if asked is None else asked
         super().__init__(*args, questions=open_questions, **kwargs)
         self.parsed, self.before, self.known = parsed, before, known
+        if self.is_bound and "prediction" in self.fields:  # which of several texts is better
+            roles = {self.data.get(field.html_name, "") for field in self.column_fields}
+            self.fields["prediction"].required = not roles or bool(roles & COMPARED)
 
     @property
     def first_rows(self) -> list[tuple[bool, list[str]]]:

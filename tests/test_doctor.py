@@ -107,7 +107,7 @@ def test_a_check_that_fails_is_a_finding(db, monkeypatch):
 
 
 @pytest.mark.parametrize(("level", "deploy", "code"), [(WARN, False, 0), (WARN, True, 1), (BAD, False, 1)])
-def test_the_exit_status(monkeypatch, level, deploy, code):
+def test_the_exit_status_and_what_it_follows_from(monkeypatch, capsys, level, deploy, code):
     monkeypatch.setattr(
         "gym.management.commands.doctor.findings", lambda: [(OK, "fine"), (level, "not fine")]
     )
@@ -116,3 +116,4 @@ def test_the_exit_status(monkeypatch, level, deploy, code):
             call_command("doctor", deploy=deploy)
     else:
         call_command("doctor", deploy=deploy)
+    assert ("No problems found." in capsys.readouterr().out) == (code == 0)

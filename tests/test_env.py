@@ -124,6 +124,13 @@ def test_postgresql(put, url, expected):
     assert {key: found[key] for key in expected} == expected
 
 
+def test_without_psycopg_the_extra_is_named(put, monkeypatch):
+    monkeypatch.setattr(env, "find_spec", lambda name: None)
+    put("postgresql://db/gym")
+    with pytest.raises(env.EnvError, match=r"lm-gym\[scale\]"):
+        env.database(NAME, Path("unused"))
+
+
 @pytest.mark.parametrize(
     "url",
     [

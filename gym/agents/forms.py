@@ -292,7 +292,7 @@ class RunForm(forms.Form):
                 listing.append((server.pk, label))
         self.servers, self.lists_all = servers, bool(listing)
         field.choices = [*listing, *([(OTHERS, others)] if others else [])]
-        field.initial = [pk for pk, _ in listing[:1]]
+        field.initial = [pk for pk, _ in listing] if len(listing) == 1 else []
 
     def options(self) -> dict[str, Any]:
         data = self.cleaned_data

@@ -114,7 +114,7 @@ def _queue() -> list[Finding]:
         lines.append((OK, f"live workers: {len(alive)}"))
         lines += _differences(alive)
     else:
-        lines.append((WARN, "no worker is alive: `make run` or `lmgym worker` starts one"))
+        lines.append((WARN, "no worker is alive: `lmgym serve` or `lmgym worker` starts one"))
     lines += [
         (BAD, f"no worker serves queue {queue.name} ({count(queue.queued, 'waiting job')})")
         for queue in stuck

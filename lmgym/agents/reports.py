@@ -64,9 +64,10 @@ def table(results: Named) -> str:
         if result.error:
             lines += [f"{result.outcome.upper():8}{name}", f"        {result.error}"]
             continue
-        counted = _evidence(result).count_with_interval
-        ratio = f"{counted}, {result.needed}/{result.ratio.iterations} needed"
-        facts = f"{ratio}, {count(result.checks_made, 'check')} run{_waited(result)}"
+        facts = f"{count(result.checks_made, 'check')} run{_waited(result)}"
+        if result.checks_made:
+            counted = _evidence(result).count_with_interval
+            facts = f"{counted}, {result.needed}/{result.ratio.iterations} needed, {facts}"
         lines.append(f"{result.outcome.upper():8}{name}  {result.agent}  {facts}")
         if result.unchecked:
             lines.append(f"        {result.unchecked}")

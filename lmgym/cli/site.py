@@ -17,7 +17,7 @@ from lmgym.cli.shared import Failed
 
 PACKAGE = Path(__file__).resolve().parents[1]
 PROG = "LM_GYM_PROG"
-"""Environment variable with the name of the command, for usage lines of manage.py."""
+"""Environment variable with the name of the command, for usage lines and errors of manage.py."""
 
 
 ABOUT = {

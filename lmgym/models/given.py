@@ -117,9 +117,9 @@ def _from_files(name: str, text: str, options: dict[str, str]) -> LoadedModel:
             message = f"Models of the Hub need the package {error.name!r}, which is not installed."
             raise BackendError(message, 'pip install "lm-gym[hf]"') from error
         except BackendError as error:
-            if "/" in repo:
+            if "/" in repo and not Path(repo).parent.is_dir():
                 raise
-            # a short name may as well be the mistyped name of a folder
+            # a short name, or one in an existing folder, may as well be the mistyped name of a folder
             message = f"No model found: there is no folder or file {repo}. On the Hub: {error.message}"
             raise BackendError(message, error.hint) from error
         config = {"source": "hub", "repo": fetched.repo, "revision": fetched.commit}

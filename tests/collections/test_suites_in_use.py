@@ -46,7 +46,7 @@ def test_it_is_not_hidden(client, people, member, visibility, who):
     assert page.status_code == 400
     assert HOLDS in page.content.decode()
     answer = client.patch("/api/v1/suites/a/", {"visibility": visibility}, content_type="application/json")
-    assert (answer.status_code, answer.json()["code"]) == (409, "kept")
+    assert (answer.status_code, answer.json()["code"]) == (409, "in-use")
     assert HOLDS in answer.json()["detail"]
     member.refresh_from_db()
     assert (member.visibility, member.slug, member.title) == ("public", "a", "a")

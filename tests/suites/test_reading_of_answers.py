@@ -51,6 +51,15 @@ def test_the_first_sentences_follow_the_answers_and_nothing_is_saved(signed_in):
     assert (file.state, file.answers, Suite.objects.count()) == ("asks", {}, 0)
 
 
+def test_no_better_text_is_asked_for_when_the_columns_are_regions(signed_in):
+    address = waiting(signed_in, PAIRS)
+    regions = ROLES | {"columns.A": "condition", "columns.B": "text", "columns.C": "text"}
+    page = read(signed_in, address, **regions).content.decode()
+    assert "Once every question has an answer" not in page
+    client_answer = signed_in.post(address, {"file": 0, **regions})
+    assert "This field is required" not in client_answer.content.decode()
+
+
 def test_an_open_question_comes_before_the_reading(signed_in):
     address = waiting(signed_in, PAIRS)
     page = read(signed_in, address, **ROLES).content.decode()

@@ -22,7 +22,10 @@ class Command(BaseCommand):
         for level, text in checks:
             self.stdout.write(f"{level} {text}")
         bad = sum(level == BAD for level, _ in checks)
-        self.stdout.write("" if bad else "\nNo problems found.")
         notes = sum(level not in (OK, BAD) for level, _ in checks)
-        if bad or (options["deploy"] and notes):
+        fails = bool(bad or (options["deploy"] and notes))
+        if not bad:
+            todo = f"No problems, but --deploy fails on notes ({notes})." if fails else "No problems found."
+            self.stdout.write(f"\n{todo}")
+        if fails:
             sys.exit(1)

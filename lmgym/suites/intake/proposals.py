@@ -36,6 +36,7 @@ _SAMPLED = 192
 """Number of rows used to guess roles of columns: divisible by most numbers of conditions, so no item is cut off."""
 _LONGEST_NAME = 40
 _MOST_LABELS = 8
+_LONGEST_PHRASE = 3
 
 
 def propose(sheet: Headed, detected: list[str], reading: Reading) -> None:
@@ -54,7 +55,9 @@ def propose(sheet: Headed, detected: list[str], reading: Reading) -> None:
     below = [column[1:] if has_names else column for column in cells]
     header = (sheet.names + [""] * width)[:width] if has_names else [""] * width
     combined = _crossed_columns(header)
-    similar = [] if combined else _similar(header, below, detected)
+    similar = (
+        [] if combined or _have_a_row_per_condition(below, detected) else _similar(header, below, detected)
+    )
     _propose_item(list(map(normal, header)), detected, below, bool(similar or combined))
     endings: list[int] = []
     if "condition" not in detected and not similar and not combined and not _propose_labels(detected, below):
@@ -292,6 +295,19 @@ def _similar(header: Sequence[str], below: list[list[str]], detected: list[str])
         if detected[k] != "item" and pairs.is_text(cells) and not (header and metadata_heading(header[k]))
     ]
     return similar if len(similar := pairs.similar_columns(below, places)) > 1 else []
+
+
+def _have_a_row_per_condition(below: list[list[str]], detected: list[str]) -> bool:
+    """Return whether items have several rows, which other columns tell apart, and texts are phrases. Then
+    columns with similar texts (“the king”, “the guests”) are regions of one sentence."""
+    if "item" not in detected:
+        return False
+    items = filled(below[detected.index("item")])
+    free = [k for k, role in enumerate(detected) if not role]
+    if pairs.is_unique(items) or not telling_columns(below, items, free):
+        return False
+    lengths = sorted(len(cell.split()) for k in free if pairs.is_text(below[k]) for cell in below[k] if cell)
+    return bool(lengths) and lengths[len(lengths) // 2] <= _LONGEST_PHRASE
 
 
 def _all_numbers(cells: list[str]) -> bool:

@@ -294,6 +294,19 @@ def test_factors_in_columns_are_asked_and_make_the_conditions(second):
     assert document.meta["factors"][1]["conditions"]["pl_clash"] == "clash"
 
 
+def test_regions_with_similar_phrases_are_not_taken_for_conditions_where_factors_tell_rows_apart():
+    rows = [
+        f"{item}|{gender}|{kind}|The {noun}|who|the {kind} guests|liked|hurt|{word}"
+        for item, noun in ((1, "king"), (2, "actor"), (3, "waiter"))
+        for gender, word in (("match", "himself"), ("mismatch", "herself"))
+        for kind in ("same", "other")
+    ]
+    asked = read(sheet("Item|Gender|Attractor|Subject|Comp|Attractor NP|RC verb|Verb|Reflexive", *rows))
+    roles = ["item", "condition", "condition", *["text"] * 6]
+    assert asked.proposed_columns == dict(zip("ABCDEFGHI", roles, strict=True))
+    assert asked.asks == ("columns",)
+
+
 def test_factors_follow_conditions_that_are_renamed_or_left_out():
     data = sheet("item|number|attractor|sentence", *CROSSED)
     columns = {"A": "item", "B": "condition", "C": "condition", "D": "text"}
