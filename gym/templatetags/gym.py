@@ -15,7 +15,6 @@ from django.core.paginator import Page
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString, mark_safe
 from django.utils.timesince import timesince
 
 from gym.accounts.login_redirect import page_to_return_to
@@ -157,13 +156,13 @@ def cond(condition: str, names: Sequence[str]) -> str:
 
 
 @register.filter
-def breakable(name: str) -> SafeString:
+def breakable(name: str) -> str:
     """Let a name of more than 16 characters break after `_ . / : -`, as the grid does."""
     if len(name) <= 16:
         return format_html("{}", name)
-    parts = re.split(r"(?<=[_./:-])", name)
+    *parts, last = re.split(r"(?<=[_./:-])", name)
     return format_html(
-        "<span>{}</span>", format_html_join(mark_safe("<wbr>"), "{}", ((part,) for part in parts))
+        "<span>{}{}</span>", format_html_join("", "{}<wbr>", ((part,) for part in parts)), last
     )
 
 

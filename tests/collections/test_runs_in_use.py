@@ -48,7 +48,7 @@ def test_a_run_that_a_published_collection_shows_is_not_deleted(client, people, 
     answer = client.delete(reverse("api-run", args=[world["run"].key]))
     assert answer.status_code == 409
     assert "“A paper”" in answer.json()["detail"]
-    assert answer.json()["code"] == "kept"
+    assert answer.json()["code"] == "in-use"
     assert SuiteRun.objects.count() == 1
 
 
