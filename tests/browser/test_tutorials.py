@@ -121,6 +121,7 @@ def test_the_first_week_of_a_site(browser, live, tmp_path, day):
         Reader(page, None, tmp_path).follow(Tutorial("administrator").steps(day))
 
 
+@pytest.mark.long
 def test_a_class_on_one_laptop(browser, tmp_path):
     """The teacher and a student on a site that the tutorial's commands create and start."""
     tutorial = Tutorial("teacher")

@@ -18,6 +18,7 @@ from tests.jobs.lab.values import expected_chunks
 pytestmark = pytest.mark.process
 
 
+@pytest.mark.long
 def test_ten_kills_lose_nothing_and_double_nothing(lab):
     """After ten kills with SIGKILL the results equal those of an undisturbed run.
 

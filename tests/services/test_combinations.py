@@ -13,8 +13,8 @@ pytestmark = [pytest.mark.service, pytest.mark.process]
 @pytest.mark.parametrize(
     ("database", "broker", "kills"),
     [
-        ("sqlite", "redis", 1),
-        ("sqlite", "rabbitmq", 1),
+        pytest.param("sqlite", "redis", 1, marks=pytest.mark.long),
+        pytest.param("sqlite", "rabbitmq", 1, marks=pytest.mark.long),
         ("postgresql", "database", 1),
         ("postgresql", "redis", 2),
         ("postgresql", "rabbitmq", 2),

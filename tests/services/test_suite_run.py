@@ -53,7 +53,7 @@ def url_of(database: str) -> str:
     return POSTGRES.rsplit("/", 1)[0] + f"/{database}" if database else ""
 
 
-@pytest.mark.parametrize("broker", ["redis", "rabbitmq"])
+@pytest.mark.parametrize("broker", ["redis", pytest.param("rabbitmq", marks=pytest.mark.long)])
 def test_a_killed_run_ends_with_the_results_of_a_calm_one(tmp_path: Path, prepared, undisturbed, broker):
     need(BROKERS[broker])
     name = f"gym{uuid.uuid4().hex[:12]}"
