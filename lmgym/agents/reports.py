@@ -65,7 +65,7 @@ def table(results: Named) -> str:
             lines += [f"{result.outcome.upper():8}{name}", f"        {result.error}"]
             continue
         facts = f"{count(result.checks_made, 'check')} run{_waited(result)}"
-        if result.checks_made:
+        if result.outcome != "skipped":
             counted = _evidence(result).count_with_interval
             facts = f"{counted}, {result.needed}/{result.ratio.iterations} needed, {facts}"
         lines.append(f"{result.outcome.upper():8}{name}  {result.agent}  {facts}")
