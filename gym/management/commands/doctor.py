@@ -25,7 +25,9 @@ class Command(BaseCommand):
         notes = sum(level not in (OK, BAD) for level, _ in checks)
         fails = bool(bad or (options["deploy"] and notes))
         if not bad:
-            todo = f"No problems, but --deploy fails on notes ({notes})." if fails else "No problems found."
-            self.stdout.write(f"\n{todo}")
+            summary = (
+                f"No problems, but --deploy fails on notes ({notes})." if fails else "No problems found."
+            )
+            self.stdout.write(f"\n{summary}")
         if fails:
             sys.exit(1)
