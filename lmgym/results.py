@@ -20,7 +20,7 @@ from lmgym.runs import tables
 from lmgym.runs.against_chance import Verdict, verdicts
 from lmgym.runs.compute import RunResult, region_bits, token_bits
 from lmgym.runs.coverage import Coverage, coverage_share
-from lmgym.runs.figures import Drawn, regions_figure
+from lmgym.runs.figures import Drawn, rates_figure, regions_figure
 from lmgym.runs.groups import group_rates
 from lmgym.runs.methods import Methods, References, methods
 from lmgym.runs.paper import SuiteRates, predictions_table, regions_table, suites_table
@@ -32,7 +32,7 @@ from lmgym.suites.formats.item_data import item_data as item_data_of
 from lmgym.suites.formulas import parse
 from lmgym.text import count
 from lmgym.text.bibtex import Entry, bibtex, plain_key
-from lmgym.text.columns import Column, Row, columns
+from lmgym.text.columns import Column, Row, columns, header
 from lmgym.text.paper_tables import PaperTable
 
 if TYPE_CHECKING:
@@ -224,18 +224,19 @@ class Result:
         depending on the file extension.
 
         Args:
-            what: "regions": mean surprisal by region and condition with 95% intervals.
-            suite, model: the run to draw; required if there are several runs.
+            what: "regions": mean surprisal by region and condition with 95% intervals, of one run; "rates": pass
+                rate of each prediction with its 95% interval and chance level, by model.
+            suite, model: only runs of this suite and of this model.
 
         Raises:
-            InvalidArgument: unknown chart, or the number of matching runs is not one.
+            InvalidArgument: unknown chart, no matching run, or regions of several runs.
         """
-        if what != "regions":
-            raise InvalidArgument(f"Unknown chart {what!r}. Choose 'regions'.")
-        matches = [run for run in self.runs if suite in (None, run.suite.name) and model in (None, run.model)]
-        if len(matches) != 1:
-            raise InvalidArgument(f"{len(matches)} runs match. Specify one suite and one model.")
-        return _regions_figure(matches[0])
+        if what not in _CHARTS:
+            raise InvalidArgument(f"Unknown chart {what!r}. Choose {', '.join(map(repr, _CHARTS))}.")
+        runs = [run for run in self.runs if suite in (None, run.suite.name) and model in (None, run.model)]
+        if not runs:
+            raise InvalidArgument("No run matches. Specify a suite and a model of this result, or neither.")
+        return _CHARTS[what](runs)
 
     def table(self, what: str = "predictions", *, suite: str | None = None, rule: str = "each") -> PaperTable:
         """Build a table for a paper: `latex()`, `markdown()`, `csv()`, or `save(path)` as .tex, .md or .csv.
@@ -400,9 +401,27 @@ _TABLES: dict[str, Callable[[Sequence[Run], Rule], PaperTable]] = {
 """Tables for papers, by name."""
 
 
-def _regions_figure(run: Run) -> Figure:
+def _drawn(run: Run) -> Drawn:
+    return Drawn(run.model, run.suite.name, run.policy.whitespace, {})
+
+
+def _regions_figure(runs: Sequence[Run]) -> Figure:
+    if len(runs) > 1:
+        raise InvalidArgument(f"{len(runs)} runs match. Specify one suite and one model.")
+    (run,) = runs
     predictions = run.suite.predictions
     critical = {region for prediction in predictions for region in parse(prediction.formula).regions}
-    drawn = Drawn(run.model, run.suite.name, run.policy.whitespace, {})
     looks = designs.looks(designs.factors_in(run.suite.meta, run.suite.conditions), run.suite.conditions)
-    return regions_figure(drawn, run.suite.region_names, run.result.region_summary, critical, looks=looks)
+    return regions_figure(
+        _drawn(run), run.suite.region_names, run.result.region_summary, critical, looks=looks
+    )
+
+
+def _rates_figure(runs: Sequence[Run]) -> Figure:
+    drawn = [(_drawn(run), run.result.predictions, run.verdicts) for run in runs]
+    rows = [(*run._context, *row) for run in runs for row in run._predictions()]
+    return rates_figure(drawn, header(tables.RunFacts, *tables.RATES), rows)
+
+
+_CHARTS: dict[str, Callable[[Sequence[Run]], Figure]] = {"regions": _regions_figure, "rates": _rates_figure}
+"""Charts by name."""

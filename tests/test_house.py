@@ -12,6 +12,8 @@ from django.apps import apps
 from django.core.management import get_commands, load_command_class
 
 import lmgym
+from lmgym.cli import site
+from lmgym.cli.site_options import OPTIONS
 from tests.lmgym.test_commands_in_docs import SITE, calls
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -145,6 +147,13 @@ def test_every_command_explains_itself(name, capsys):
         command.run_from_argv(["manage.py", name, "--help"])
     assert left.value.code == 0
     assert f"usage: manage.py {name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_a_sites_command_has_the_options_that_docs_and_completion_list(name):
+    listed = site.parser(f"lmgym {name}")._option_string_actions
+    command = load_command_class(get_commands()[name], name).create_parser("lmgym", name)
+    assert set(listed) <= set(command._option_string_actions)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from gym.api import filters, paging, parsers
 from gym.api.authentication import Requests
 from gym.jobs import conf, services, web_server
 from gym.jobs.kinds import time_limit
-from gym.jobs.management.commands.serve import add_web_arguments
 from gym.lmchallenge import game_views, playing, storage
 from gym.lmchallenge import services as lmc
 from gym.runs.work import score_requests as scoring
@@ -22,6 +21,7 @@ from gym.sharing import invitations
 from gym.sharing import services as sharing
 from lmgym.agents import archives, hocon, protocol
 from lmgym.agents.cases import MAX_ITERATIONS
+from lmgym.cli.site_options import add_web_options
 from lmgym.files import bounded, parquet_rows, workbooks
 from lmgym.models.backends import BACKENDS, downloads, hub, hub_listing, lmzoo, openai
 from lmgym.propara import uploads
@@ -59,7 +59,7 @@ def quota(name: str) -> list[object]:
 
 def usual_threads() -> int:
     parser = argparse.ArgumentParser()
-    add_web_arguments(parser)
+    add_web_options(parser)
     return int(parser.get_default("threads"))
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import faulthandler
 import gc
 import math
-import os
 import resource
 import signal
 import socket
@@ -57,12 +56,6 @@ def bound_socket(host: str, port: int) -> socket.socket:
         bound.close()
         raise
     return bound
-
-
-def usual_processes() -> int:
-    """Return the default number of web processes: two, so that a hanging one does not stop the site, or one on a single
-    core."""
-    return min(2, os.cpu_count() or 1)
 
 
 def serve_here(bound: socket.socket, threads: int) -> None:

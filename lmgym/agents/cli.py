@@ -20,6 +20,7 @@ from lmgym.agents.driver import run_case
 from lmgym.agents.llm_judge import AgentJudge
 from lmgym.agents.results import CaseResult
 from lmgym.agents.transport import Transport
+from lmgym.text.arguments import Parser
 
 COMMANDS = {
     "agenttest": (
@@ -38,7 +39,7 @@ INTERRUPTED = 130
 
 def parser(prog: str, more: Callable[[Any], None] = lambda commands: None) -> argparse.ArgumentParser:
     """Build the parser. `more` adds subcommands that are implemented elsewhere."""
-    top = argparse.ArgumentParser(prog=prog, description="Test agents with scripted conversations.")
+    top = Parser(prog=prog, description="Test agents with scripted conversations.")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     test, sort = (commands.add_parser(name, help=text, description=text) for name, text in COMMANDS.items())
     test.add_argument(

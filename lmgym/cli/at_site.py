@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from lmgym.cli import login_file, shared
 from lmgym.client import ApiError, Client
+from lmgym.text.arguments import Parser
 
 Act: TypeAlias = Callable[[Client, argparse.Namespace], int]
 AddCommands: TypeAlias = Callable[[Any], None]
@@ -84,7 +85,7 @@ def parser_with_site(
 
 def parser_of_site(prog: str, description: str, *adders: AddCommands) -> argparse.ArgumentParser:
     """Build the parser for calls with --site."""
-    top = argparse.ArgumentParser(prog=prog, description=description)
+    top = Parser(prog=prog, description=description)
     names = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for add in adders:
         add(names)

@@ -10,10 +10,11 @@ from typing import Any
 from lmgym.cli import at_site, shared
 from lmgym.cli.rates import percent
 from lmgym.client import Client
+from lmgym.text.arguments import Parser
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog=prog,
         description="Compare two models on the same items: difference of the pass rates (second − first) with its 95% "
         "interval (Newcombe), and p of McNemar's exact test, Holm-corrected.",

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from lmgym.cli import SHELLS, shared
+from lmgym.text.arguments import Parser
 
 
 def main(argv: Sequence[str], prog: str = "lmgym") -> int:
     """Run the command; return its exit status. Invalid arguments raise SystemExit(2)."""
-    top = argparse.ArgumentParser(prog=f"{prog} --print-completion")
+    top = Parser(prog=f"{prog} --print-completion")
     top.add_argument("shell", choices=SHELLS)
     return shared.run(_print, top, argv)
 

@@ -14,6 +14,7 @@ from lmgym.runs.other_programs import Refused, blimp_jsonl
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formats.write import WRITERS
 from lmgym.suites.regions import JOIN_POLICIES
+from lmgym.text.arguments import Parser
 
 JOINED = ("blimp", *FOLDERS)
 """Formats with whole texts, in which regions are joined."""
@@ -21,7 +22,7 @@ BINARY = ("xlsx", *FOLDERS)
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog=prog,
         description="Write a suite in another format. Notices about the input go to standard error.",
     )

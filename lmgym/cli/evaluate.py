@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from lmgym.cli import rates, shared
 from lmgym.cli.policy import add_device, add_overlap, add_policy, policy_of
 from lmgym.cli.suite_files import add_reading, load
+from lmgym.text.arguments import Parser
 
 if TYPE_CHECKING:
     from lmgym.results import Result
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog=prog, description="Run suites on models and print the pass rates.")
+    top = Parser(prog=prog, description="Run suites on models and print the pass rates.")
     top.add_argument(
         "suites", nargs="+", metavar="SUITE", help='a file, or a pattern such as "suites/*.json"'
     )

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 from lmgym.cli import at_site, shared
 from lmgym.client import Client
+from lmgym.text.arguments import Parser
 
 TABLES = ("scores", "predictions", "outcomes", "regions", "tokens")
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog=prog,
         description="Download results of many runs as one table. By default, it contains the newest run of each model "
         "on every suite that you can see in the list of suites.",

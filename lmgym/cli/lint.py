@@ -13,6 +13,7 @@ from lmgym.cli.suite_files import add_reading, load
 from lmgym.suites.lint import Finding, lint
 from lmgym.suites.regions import JOIN_POLICIES
 from lmgym.text import count
+from lmgym.text.arguments import Parser
 from lmgym.text.problems import Notice
 
 Reports: TypeAlias = Mapping[str, tuple[Sequence[Finding], Sequence[Notice]]]
@@ -20,7 +21,7 @@ Reports: TypeAlias = Mapping[str, tuple[Sequence[Finding], Sequence[Notice]]]
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog=prog,
         description="Check suites for problems. The exit status is 1 if a finding is an error.",
     )

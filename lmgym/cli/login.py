@@ -8,10 +8,11 @@ import sys
 from collections.abc import Sequence
 
 from lmgym.cli import at_site, login_file, shared
+from lmgym.text.arguments import Parser
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog=prog,
         description="Store the address of a site and an API token, so that other commands need neither. Create the "
         "token on your profile page; it is read without echo, or from standard input. The file is lm-gym/login.json in "

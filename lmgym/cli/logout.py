@@ -6,10 +6,11 @@ import argparse
 from collections.abc import Sequence
 
 from lmgym.cli import login_file, shared
+from lmgym.text.arguments import Parser
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    return argparse.ArgumentParser(
+    return Parser(
         prog=prog,
         description="Delete the stored login. The token stays valid until you revoke it on your profile page.",
     )

@@ -12,10 +12,11 @@ from lmgym.cli import at_site, shared
 from lmgym.cli.waiting import add_waiting
 from lmgym.client import Client, Model
 from lmgym.models.packaged import PACKAGED, fetch
+from lmgym.text.arguments import Parser
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog=prog,
         description="Download a trained model; list, register, check and approve the models of a site.",
     )

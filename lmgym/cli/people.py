@@ -12,6 +12,7 @@ from lmgym.cli import at_site, shared
 from lmgym.cli.policy import add_device, add_policy, policy_of
 from lmgym.cli.suite_files import add_reading, load
 from lmgym.client import Client
+from lmgym.text.arguments import Parser
 
 if TYPE_CHECKING:
     from lmgym.people.against import Against
@@ -24,7 +25,7 @@ NAMED = 30
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog=prog, description="Compare models with people.")
+    top = Parser(prog=prog, description="Compare models with people.")
     names = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     text = "fit reading times by the surprisals of models, and compare the sizes of effects"
     local = names.add_parser("against", help=text, description=f"{text[0].upper()}{text[1:]}.")

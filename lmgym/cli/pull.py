@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lmgym.cli import at_site, shared
 from lmgym.client import Client
+from lmgym.text.arguments import Parser
 
 FORMATS = (
     "json", "json-trimmed", "json-early", "csv", "tsv", "xlsx", "csv-excel", "blimp", "lm-eval", "inspect-ai", "bib",
@@ -15,7 +16,7 @@ FORMATS = (
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog=prog, description="Download a frozen revision of a suite as a file.")
+    top = Parser(prog=prog, description="Download a frozen revision of a suite as a file.")
     top.add_argument("suite", metavar="SLUG")
     top.add_argument("--revision", type=int, metavar="N", help="default: the newest frozen revision")
     top.add_argument("--format", choices=FORMATS, help="default: by the extension of --output, else json")

@@ -10,10 +10,11 @@ from typing import Any
 from lmgym.cli import at_site, shared
 from lmgym.cli.suite_files import add_reading, load, reading
 from lmgym.client import ApiError, Client, Suite
+from lmgym.text.arguments import Parser
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog=prog,
         description="Upload suite files. Prints one line per file: the slug of the suite, and its revision if it is "
         "frozen. Without --again, a file that is identical to one of your suites does not create a new suite.",

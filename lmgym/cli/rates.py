@@ -37,6 +37,8 @@ def gate(rates: Any, least: float | None) -> int:
 
 def table(rates: Any) -> str:
     """Format one line per prediction, in aligned columns."""
+    from lmgym.runs.outcomes import LENGTH_ADVICE
+
     if rates.empty:
         return "The suites have no predictions.\n"
     head = ("suite", "model", "prediction", "passed", "rate", "95%", "chance", "")
@@ -52,7 +54,8 @@ def table(rates: Any) -> str:
         f"{int(row['passed_with_means'])} with means per token, {int(row['passed_with_sums'])} with sums of bits.\n"
         for row in rates[rates["changed_by_length"].fillna(0) > 0].to_dict("records")
     ]
-    return aligned((head, *body), right=(3, 4, 5, 6)) + "".join(notes)
+    advice = f"{LENGTH_ADVICE}\n" if notes else ""
+    return aligned((head, *body), right=(3, 4, 5, 6)) + "".join(notes) + advice
 
 
 def groups_table(groups: Any) -> str:

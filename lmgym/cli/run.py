@@ -10,10 +10,11 @@ from lmgym.cli.policy import add_policy, policy_of
 from lmgym.cli.wait import finished
 from lmgym.cli.waiting import add_waiting
 from lmgym.client import Client
+from lmgym.text.arguments import Parser
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog=prog,
         description="Run models of a site on its suites, wait, and print the pass rates. Existing runs are reused. "
         "If one run is refused, none is queued.",

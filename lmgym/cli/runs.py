@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from lmgym.cli import at_site, shared
 from lmgym.client import Client
 from lmgym.text import count
+from lmgym.text.arguments import Parser
 
 ACTIONS = {"cancel": "cancelled", "retry": "queued again", "delete": "deleted"}
 FILTERS = ("suite", "model", "tag", "state", "owner")
@@ -16,7 +17,7 @@ STATES = ("queued", "running", "done", "failed", "cancelled")
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog=prog,
         description="Cancel, retry or delete all runs of your account that match the options. Unfinished runs can be "
         "cancelled, failed and cancelled ones retried, ended ones deleted.",

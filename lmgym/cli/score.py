@@ -10,10 +10,11 @@ from typing import Any
 from lmgym.cli import at_site, shared
 from lmgym.cli.policy import add_device, add_overlap, add_policy, policy_of
 from lmgym.client import Client
+from lmgym.text.arguments import Parser
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog=prog,
         description="Compute surprisals of sentences in bits, token by token. The exit status is 2 if a sentence has "
         "none.",

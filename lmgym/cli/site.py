@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lmgym.cli.shared import Failed
+from lmgym.cli.site_options import OPTIONS
 
 PACKAGE = Path(__file__).resolve().parents[1]
 PROG = "LM_GYM_PROG"
@@ -26,19 +27,21 @@ ABOUT = {
     "worker": "Run queued jobs until stopped.",
     "doctor": "Check that this machine has what a site needs; exit with status 1 if something is missing.",
     "init": "Create or update the tables, and an administrator if there is none.",
-    "manage": "Run any other command of the site: migrate, createsuperuser, import_suite, clean_up, help …",
+    "manage": "Run any other command of the site: migrate, createsuperuser, import_suite, clean_up … `lmgym manage "
+    "help` lists them.",
 }
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    """Build a parser for docs/commands.md and completion. The options belong to the site; `--help` lists them."""
+    """Build a parser for docs/commands.md and completion; the site parses the arguments."""
     name = prog.split()[-1]
-    described = argparse.ArgumentParser(
-        prog=prog, description=f"{ABOUT[name]} If a site is installed, `{prog} --help` lists the options."
-    )
-    described.add_argument(
-        "arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="arguments of the site's command"
-    )
+    described = argparse.ArgumentParser(prog=prog, description=f"{ABOUT[name]} Needs lm-gym[site].")
+    if name in OPTIONS:
+        OPTIONS[name](described)
+    else:
+        described.add_argument(
+            "arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="the command and its arguments"
+        )
     return described
 
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from lmgym.cli import at_site, shared
 from lmgym.client import Client
+from lmgym.text.arguments import Parser
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog=prog, description="List the suites of a site.")
+    top = Parser(prog=prog, description="List the suites of a site.")
     names = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     text = "list suites: slug, items, predictions, visibility, title"
     listed = names.add_parser("list", help=text, description=f"{text[0].upper()}{text[1:]}.")

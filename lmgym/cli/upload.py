@@ -10,12 +10,13 @@ from typing import Any
 from lmgym.cli import at_site, shared
 from lmgym.client import ApiError, Client
 from lmgym.runs.uploaded import AUTO, KINDS, UNITS
+from lmgym.text.arguments import Parser
 
 NAMES = ("suite", "revision", "model", "name", "kind", "unit", "visibility")
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog=prog,
         description="Upload results computed elsewhere; the site marks them as such. Files with problems are reported; "
         "the others are stored. A file that is sent again within a day is not stored twice.",

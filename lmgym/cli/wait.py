@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from lmgym.cli import at_site, rates, shared
 from lmgym.cli.waiting import add_waiting
 from lmgym.client import Client, Run
+from lmgym.text.arguments import Parser
 
 REPORT_SECONDS = 10.0
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog=prog, description="Wait for runs of a site to end, and print the pass rates as lmgym run does."
     )
     top.add_argument("runs", nargs="+", metavar="RUN", help="id printed by lmgym run --no-wait")

@@ -13,12 +13,15 @@ from lmgym.charts.regions import Markup, Series, margin_strip, region_chart
 from lmgym.charts.token_strip import StripRow, StripToken, token_strip
 from lmgym.runs.against_chance import ALONE, Rated, Verdict
 from lmgym.runs.lens import ShownSentence, ShownToken
+from lmgym.runs.outcomes import PredictionOutcome
 from lmgym.runs.region_means import Summary
 from lmgym.runs.rules import Rule, rule_json
 from lmgym.suites.formulas import OUTCOME_NAMES
 
 COUNTS = ("n", "passed", "judged", "rate", "low", "high", "chance", "p")
 """Score columns exported with the chart of a suite's models."""
+
+WILSON = "95% Wilson intervals."
 
 INTERVALS = {
     False: "Interval: 95%, Student’s t; none if all items have equal values.",
@@ -190,7 +193,7 @@ def models_figure(suite: str, scores: Sequence[ModelScore], rule: Rule, query: Q
     """Draw the pass rates of all models on one suite revision. `suite`: its title."""
     known = [(row, row.score.rate) for row in scores if row.score.rate is not None]
     marks = [
-        RowMark(row.label, rate, row.score.low, row.score.high, row.score.chance, note=_passes_in_words(row))
+        RowMark(row.label, rate, row.score.low, row.score.high, row.score.chance, note=_score_in_words(row))
         for row, rate in known
     ]
 
@@ -208,11 +211,42 @@ def models_figure(suite: str, scores: Sequence[ModelScore], rule: Rule, query: Q
         )
         for row, _ in known
     ]
-    note = "95% Wilson intervals."
-    return Figure("suite-models", suite, draw, header, rows, query, note, rule_json(rule))
+    return Figure("suite-models", suite, draw, header, rows, query, WILSON, rule_json(rule))
 
 
-def _passes_in_words(row: ModelScore) -> str:
-    held = f"{row.score.passed} of {row.score.judged} held"
-    held += f"; {row.verdict.words}" if row.verdict.words else ""
+def _score_in_words(row: ModelScore) -> str:
+    held = _passes_in_words(row.score, row.verdict)
     return f"{held}; {row.policy_differences}, not the default policy" if row.policy_differences else held
+
+
+def _passes_in_words(score: Rated, verdict: Verdict) -> str:
+    held = f"{score.passed} of {score.judged} held"
+    return f"{held}; {verdict.words}" if verdict.words else held
+
+
+def rates_figure(
+    runs: Sequence[tuple[Drawn, Sequence[PredictionOutcome], Sequence[Verdict]]],
+    header: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+) -> Figure:
+    """Draw the pass rates of the predictions of one or more runs, prediction by prediction, with a marker per model.
+
+    Args:
+        runs: each run with its predictions and their verdicts against chance.
+        header, rows: the data of the chart.
+    """
+    models = list(dict.fromkeys(run.model for run, _, _ in runs))
+    suites = list(dict.fromkeys(run.suite for run, _, _ in runs))
+    by_prediction: dict[tuple[str, str, str], list[RowMark]] = {}
+    for run, predictions, verdicts in runs:
+        for row, verdict in zip(predictions, verdicts, strict=True):
+            label = f"{run.suite}: {row.prediction}" if len(suites) > 1 else row.prediction
+            note = _passes_in_words(row, verdict)
+            note = f"{run.model}: {note}" if len(models) > 1 else note
+            mark = RowMark(label, row.rate, row.low, row.high, row.chance, models.index(run.model), note)
+            by_prediction.setdefault((run.suite, row.prediction, row.formula), []).append(mark)
+    marks = [mark for together in by_prediction.values() for mark in together]
+    subject = " on ".join(names[0] for names in (models, suites) if len(names) == 1)
+    title = f"{subject}: pass rates" if subject else "Pass rates"
+    draw = partial(interval_rows, marks, title, series=models if len(models) > 1 else ())
+    return Figure("rates", title, draw, tuple(header), rows, {}, WILSON, has_narrow=True)

@@ -49,6 +49,13 @@ Each result has one name everywhere: as a column of `lmgym.Result` (`rates()`, `
 `tokens()`, `compare()`) and of CSV and Parquet files, as a key of JSON and of the API, and as an attribute in the
 client. Surprisals and margins are in bits. A missing value is empty, null or NaN, never 0. This page is generated from
 the dataclasses that `lmgym/runs/names.py` lists. How the numbers are computed: [statistics.md](statistics.md).
+
+The JSON file of a run is one object: `unit` (bits) and `complete` (false with `tokens=needed`); `predictions`, each
+with the columns of `rates` and its `description`, `outcomes` (whether each item passes) and `details` (each item with
+`outcome`, `margin` and `too_close`); `groups`, the rows of `rates_by`, if there are any; and `items`, each with its
+`conditions`, each of these with `text`, `surprisal` (of the sentence), `special_surprisal` (of start and end tokens),
+`failure` (why it has no values), `regions` and `tokens`. The JSON file of a chart has `title`, `note`, `rule`,
+`columns` and `rows`.
 """
 
 

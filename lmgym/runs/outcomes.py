@@ -28,6 +28,11 @@ ROUNDING_BITS = 1e-9
 ASSUMED_ERROR = TokenError(ERROR_BITS["float32"])
 """Error of one token's value if the number format is unknown."""
 
+LENGTH_ADVICE = (
+    "The result depends on the length of the regions: compare regions of equal length, or report the metric and both "
+    "counts."
+)
+
 Reference = tuple[str, int | str]  # (condition, region number or "*")
 
 
@@ -113,18 +118,19 @@ class PredictionOutcome:
 
     @property
     def length_words(self) -> str:
-        """How the passes depend on the numbers of tokens; "" if compared regions have equally many, or they are
-        unknown."""
+        """How the passes depend on the numbers of tokens, and what to do if they do; "" if compared regions have
+        equally many, or they are unknown."""
         if self.changed_by_length is None:
             return ""
         sums, means = (
             f"{count(n, 'item')} {'passes' if n == 1 else 'pass'}"
             for n in (self.passed_with_sums or 0, self.passed_with_means or 0)
         )
-        return (
+        words = (
             f"Compared regions differ in their number of tokens: {sums} with sums of bits, {means} with means per "
             f"token; outcomes that differ: {self.changed_by_length} of {self.n}."
         )
+        return f"{words} {LENGTH_ADVICE}" if self.changed_by_length else words
 
     def columns(self) -> dict[str, Any]:
         """Return the values of the stored columns."""

@@ -232,6 +232,34 @@ def test_invalid_calls_print_one_message_and_exit_2(capsysbinary, tmp_path, mode
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ("evaluate a.json --modl x", "lmgym evaluate: unknown option --modl. Did you mean --model?"),
+        ("lint a.json --qqqq", "lmgym lint: unknown option --qqqq."),
+        ("score -x", "lmgym score: unknown option -x."),
+        ("lmc stats --filtr all a.log", "lmgym lmc stats: unknown option --filtr. Did you mean --filter?"),
+        (
+            "lmc stast a.log --filter x",
+            "lmgym lmc: argument COMMAND: unknown value 'stast'. Did you mean stats?",
+        ),
+        (
+            "agents agenttest --formt json",
+            "lmgym agents agenttest: unknown option --formt. Did you mean --format?",
+        ),
+        ("lint", "lmgym lint: the following arguments are required: SUITE."),
+    ],
+)
+def test_arguments_that_cannot_be_read_are_one_line_without_usage(capsysbinary, given, line) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(given.split())
+    program = line.partition(":")[0]
+    assert (ended.value.code, capsysbinary.readouterr().err.decode()) == (
+        2,
+        f"{line} See {program} --help.\n",
+    )
+
+
 def test_sheet_and_encoding_can_be_chosen(capsysbinary, tmp_path) -> None:
     (tmp_path / "latin.csv").write_bytes(ROWS.encode("windows-1252"))
     (tmp_path / "two.xlsx").write_bytes(write_xlsx([("Main", SHEET), ("Fillers", SHEET)]).read())

@@ -243,6 +243,22 @@ def test_a_chart_of_a_run_is_an_svg(suite: Path, other: Path, tmp_path: Path) ->
     assert path.read_text().startswith("<svg")
 
 
+def test_a_chart_of_pass_rates_draws_the_rows_of_the_table(suite: Path, other: Path) -> None:
+    result = lmgym.evaluate([suite, other], {"long": Words(), "short": Words(2.0)})
+    chart, rates = result.plot("rates"), result.rates()
+    assert list(chart.columns()) == list(rates.columns)
+    assert [row[list(chart.columns()).index("rate")] for row in chart.rows] == rates["rate"].tolist()
+    for row in rates.to_dict("records"):
+        limits = f"{row['rate']:.3f} pass rate [{row['low']:.3f}, {row['high']:.3f}]"
+        assert f"{row['suite']}: {row['prediction']}: {limits}" in str(chart)
+        assert f"; {row['model']}: {row['passed']} of {row['n']} held" in str(chart)
+    alone = result.plot("rates", suite="agreement", model="long")
+    assert (alone.title, len(alone.rows)) == ("long on agreement: pass rates", 1)
+    for wrong in ({"what": "tokens"}, {"what": "rates", "suite": "none"}):
+        with pytest.raises(InvalidArgument, match=r"'regions', 'rates'|No run matches"):
+            result.plot(**wrong)
+
+
 def test_results_are_saved_as_tables_and_provenance(suite: Path, tmp_path: Path) -> None:
     result = lmgym.evaluate(suite, Words())
     folder = result.save(tmp_path / "new" / "out")

@@ -1,4 +1,4 @@
-"""What docs/stability.md promises is still there: names, API, columns, options, exit statuses, settings, sha256.
+"""What docs/stability.md promises is still there: names, API, columns, keys, options, exit statuses, settings, sha256.
 
 golden/promised.json has a line for each thing with its words. More words are allowed, except for what is required.
 `python -m tests.lmgym.test_promises` writes the file, before each minor release, for what was added.
@@ -16,6 +16,7 @@ from typing import Any
 
 import lmgym
 from lmgym.cli.shared import EXIT_STATUS
+from lmgym.runs.report import as_dict
 from tests.lmgym.conftest import ROOT
 from tests.lmgym.suites.formats.samples import GOLDEN, golden
 
@@ -26,7 +27,7 @@ REQUIRED = " requires"
 
 
 def current() -> dict[str, list[str]]:
-    lines = [*_python(), *_api(), *_codes(), *_commands(), *_columns(), *_settings(), *_suites()]
+    lines = [*_python(), *_api(), *_codes(), *_commands(), *_columns(), *_keys(), *_settings(), *_suites()]
     return {key: sorted(set(words)) for key, words in lines}
 
 
@@ -133,6 +134,29 @@ def _columns() -> Iterator[tuple[str, list[str]]]:
         yield f"columns: {section.splitlines()[0]}", [f"{name} ({kind}, {unit})" for name, kind, unit in rows]
 
 
+def _keys() -> Iterator[tuple[str, list[str]]]:
+    """Yield the keys of the JSON files that docs/names.md describes; an inner key follows its outer key and a dot."""
+
+    class Lengths:
+        def score(self, texts: list[str]) -> list[list[tuple[str, float]]]:
+            return [[(word, float(len(word))) for word in text.split()] for text in texts]
+
+    result = lmgym.evaluate(DEMO / "npi.json", Lengths())
+    (run,) = result.runs
+    yield "keys: a run", list(_inner_keys(as_dict(run.suite, run.result, {})))
+    yield "keys: a chart", list(result.plot("rates").as_json())
+
+
+def _inner_keys(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for one in value:
+            yield from _inner_keys(one)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from (f"{key}.{word}" for word in _inner_keys(inner))
+
+
 def _settings() -> Iterator[tuple[str, list[str]]]:
     """Other tests compare docs/deploy.md with the settings."""
     text = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
@@ -154,6 +178,18 @@ def test_what_is_promised_is_still_there() -> None:
         if missing := (new - old if key.endswith(REQUIRED) else old - new):
             lost[key] = sorted(missing)
     assert lost == {}, "only a major release may change this (docs/stability.md)"
+
+
+def test_supported_versions_are_the_lower_bounds_of_the_package() -> None:
+    page = (ROOT / "docs" / "stability.md").read_text(encoding="utf-8")
+    package = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    for stated, bound in (
+        (r"\| Python \| ([\d.]+) and later", r'^requires-python = ">=([\d.]+)'),
+        (r"\| Django \| ([\d.]+) ", r'^  "Django>=([\d.]+),'),
+        (r"torch ([\d.]+) and later", r'^  "torch>=([\d.]+),'),
+        (r"transformers ([\d.]+) and later", r'^  "transformers>=([\d.]+),'),
+    ):
+        assert re.findall(stated, page) == re.findall(bound, package, re.MULTILINE) != []
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from gym.doctor import BAD, OK, findings
+from lmgym.cli.site_options import add_doctor_options
 
 
 class Command(BaseCommand):
@@ -13,9 +14,7 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--deploy", action="store_true", help="exit with 1 if there is anything to change, even a note"
-        )
+        add_doctor_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         checks = findings()

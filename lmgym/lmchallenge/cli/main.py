@@ -24,6 +24,7 @@ from lmgym.lmchallenge.logs.version5 import GAME_WORDS as GAME_WORDS_5
 from lmgym.lmchallenge.play import typing_errors
 from lmgym.lmchallenge.play.games import GAME_WORDS, MOST_SELECTION_COST, SELECT_FROM
 from lmgym.lmchallenge.tokens import FILTER_WORDS, FILTERS
+from lmgym.text.arguments import Parser
 
 if TYPE_CHECKING:
     from lmgym.lmchallenge.play.player import Player
@@ -130,7 +131,7 @@ _HYPHENS = {
 
 def parser(prog: str, more: Callable[[Any], None] = lambda commands: None) -> argparse.ArgumentParser:
     """Build the parser. `more` adds subcommands that the caller runs."""
-    top = argparse.ArgumentParser(prog=prog, description="Typing games for language models (LM Challenge).")
+    top = Parser(prog=prog, description="Typing games for language models (LM Challenge).")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (add, words, _) in COMMANDS.items():
         add(commands.add_parser(name, help=words, description=words))
@@ -152,7 +153,7 @@ def parsed(argv: Sequence[str], prog: str) -> argparse.Namespace:
         top.error(f"{command} comes before the command. Put options after it: {prog} COMMAND {command} …")
     if command in _IN_ANY_ORDER:
         add, words, _ = COMMANDS[command]
-        mixed = argparse.ArgumentParser(prog=f"{prog} {command}", description=words)
+        mixed = Parser(prog=f"{prog} {command}", description=words)
         add(mixed)
         return mixed.parse_intermixed_args(arguments, argparse.Namespace(command=command))
     if (

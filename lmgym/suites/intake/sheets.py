@@ -375,6 +375,7 @@ class _SheetReader:
         roles = [SKIP if k in places[1:] else role for k, role in enumerate(roles)]
         if "content" not in roles:
             items.merge_lists(sheet, roles, self.reading)
+            self._say_nameless(sheet, roles)
         table = self._selected(sheet, roles)
         long = table.is_long
         self.form = self.result.kind = "long" if long else "wide"
@@ -405,6 +406,19 @@ class _SheetReader:
         items.check_cells(table, self.reading)
         self.report.raise_problems()
         return table
+
+    def _say_nameless(self, sheet: Headed, roles: Sequence[str]) -> None:
+        """Note columns of text without a heading among others with one, as a merged heading leaves them."""
+        headings = {
+            k: k < len(sheet.names) and sheet.names[k] for k, role in enumerate(roles) if role == TEXT
+        }
+        nameless = [column_letter(k) for k, heading in headings.items() if not heading]
+        if 0 < len(nameless) < len(headings):
+            what = "Column {} has no heading: read as a region of its own"
+            if len(nameless) > 1:
+                what = "Columns {} have no heading: each is read as a region of its own"
+            merged = "If a heading is merged over several columns, join them into one or name each."
+            self.reading.say(f"{what.format(listing(nameless))}. {merged}")
 
     def _selected(self, sheet: Headed, roles: list[str]) -> Table:
         """Keep the columns that are read."""

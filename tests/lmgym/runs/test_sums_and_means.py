@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
+from lmgym.cli.rates import table
 from lmgym.models.engine import ScoringPolicy
 from lmgym.runs.compute import result_of_rows
+from lmgym.runs.outcomes import LENGTH_ADVICE
 from lmgym.runs.report import as_text
 from lmgym.suites.formats import read_suite
 from tests.lmgym.runs.test_compute import run
@@ -53,7 +56,7 @@ def test_sums_and_means_are_counted_whatever_the_metric_of_the_run(metric, passe
     assert counts(region) == (2, 1, 1)
     assert region.length_words == (
         "Compared regions differ in their number of tokens: 2 items pass with sums of bits, 1 item passes with "
-        "means per token; outcomes that differ: 1 of 2."
+        f"means per token; outcomes that differ: 1 of 2. {LENGTH_ADVICE}"
     )
 
 
@@ -100,3 +103,13 @@ def test_the_report_for_a_terminal_says_so():
     assert "1 item passes with means per token; outcomes that differ: 1 of 2." in as_text(
         doc, run(doc, BITS), head
     )
+
+
+def test_the_table_of_the_command_ends_with_what_to_do() -> None:
+    row = {"suite": "s", "model": "m", "prediction": "p", "passed": 1, "n": 2, "against_chance": ""}
+    row |= dict.fromkeys(("rate", "low", "high", "chance"), 0.5)
+    changed = {"passed_with_sums": 2, "passed_with_means": 1, "changed_by_length": 1}
+    frame = pd.DataFrame([row | changed, row | changed, row | dict.fromkeys(changed)])
+    assert table(frame).splitlines()[-1] == LENGTH_ADVICE
+    assert table(frame).count(LENGTH_ADVICE) == 1
+    assert LENGTH_ADVICE not in table(frame.tail(1))

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmgym.files.workbooks import write_xlsx
 from lmgym.suites.formats import write_long_csv, write_wide_tsv
+from lmgym.suites.intake import parse_upload
 from lmgym.suites.intake.parsing import column_letter
 from lmgym.suites.intake.sheets import read_sheet
 from tests.lmgym.suites.edits import start
@@ -78,6 +80,15 @@ def test_merged_cells_are_filled_and_said():
     reading = read_sheet(HEAD + "1\ta\tx\ty\n\tb\tx\tz\n2\ta\tu\tv\n\tb\tu\tw\n")
     assert reading.document.items == (1, 2)
     assert any("merged cells" in line and "rows 3, 5" in line for line in reading.understood)
+
+
+def test_a_column_under_a_merged_heading_is_a_region_and_said():
+    head, row = ["item", "condition", "Subject", "", "Verb"], [1, "a", "The", "owl", "hoots"]
+    reading = parse_upload(write_xlsx([("Owls", [head, row])]).read(), "owls.xlsx")
+    assert reading.document.sentences[0].contents == ("The", "owl", "hoots")
+    assert sum("Column D has no heading" in line for line in reading.understood) == 1
+    named = parse_upload(write_xlsx([("Owls", [[*head[:3], "Noun", "Verb"], row])]).read(), "owls.xlsx")
+    assert not any("no heading" in line for line in named.understood)
 
 
 def test_merged_items_and_conditions_of_a_long_sheet_are_filled():

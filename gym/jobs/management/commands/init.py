@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from gym.accounts.models import User
 from gym.site_command import connection_problem, database_problem
+from lmgym.cli.site_options import add_init_options
 
 ADMIN = "admin"
 NO_DEMO = 3
@@ -21,9 +22,7 @@ class Command(BaseCommand):
     requires_system_checks = []  # the checks may use the database
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--demo", action="store_true", help="also load the demo suites, models and accounts"
-        )
+        add_init_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         if problem := connection_problem():

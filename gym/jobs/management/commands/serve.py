@@ -20,9 +20,10 @@ from gym.env import EnvError
 from gym.jobs import conf
 from gym.jobs.management.commands import init
 from gym.jobs.supervisor import Child, Supervisor, print_line
-from gym.jobs.web_server import bound_socket, usual_processes
+from gym.jobs.web_server import bound_socket
 from gym.reachability import is_local_only, is_loopback, require_own_secret
 from gym.site_command import database_problem
+from lmgym.cli.site_options import add_serve_options
 
 LEAST_SILENCE = 10.0
 """Minimum silence in seconds before a worker is killed as frozen. A shorter silence can mean that it is
@@ -34,9 +35,7 @@ class Command(BaseCommand):
     requires_system_checks = []  # the checks may use the database; child processes run them
 
     def add_arguments(self, parser: CommandParser) -> None:
-        add_web_arguments(parser)
-        parser.add_argument("--workers", type=number, default=1, help="worker processes (default 1)")
-        parser.add_argument("--demo", action="store_true", help="load the demo suites, models and accounts")
+        add_serve_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         host, port = options["host"], options["port"]
@@ -125,31 +124,6 @@ def refuse_published_key(host: str) -> None:
     except EnvError as error:
         raise CommandError(str(error)) from error
     os.environ["GYM_LISTENS_ON"] = settings.GYM_LISTENS_ON = host
-
-
-def add_web_arguments(parser: CommandParser) -> None:
-    """Add the arguments that `serve` and `web` share."""
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=port, default=8000)
-    parser.add_argument("--threads", type=number, default=8, help="threads of a web process (default 8)")
-    usual = usual_processes()
-    parser.add_argument(
-        "--processes", type=number, default=usual, help=f"web processes (default on this machine: {usual})"
-    )
-
-
-def number(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
-
-
-def port(text: str) -> int:
-    value = number(text)
-    if value > 65535:
-        raise ValueError(text)
-    return value
 
 
 def bind(command: str, host: str, port: int) -> socket.socket:

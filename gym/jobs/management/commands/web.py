@@ -13,15 +13,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import connection
 
-from gym.jobs.management.commands.serve import (
-    add_web_arguments,
-    bind,
-    refuse_published_key,
-    web_children,
-)
+from gym.jobs.management.commands.serve import bind, refuse_published_key, web_children
 from gym.jobs.supervisor import Supervisor
 from gym.jobs.web_server import serve_here
 from gym.site_command import SiteCommand
+from lmgym.cli.site_options import add_web_options
 
 
 class Command(SiteCommand):
@@ -30,7 +26,7 @@ class Command(SiteCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        add_web_arguments(parser)
+        add_web_options(parser)
         parser.add_argument("--parent", type=int, metavar="PID", help="exit when this parent process exits")
         bound = "file descriptor of a socket that the parent has bound; serve on it in this process"
         parser.add_argument("--socket", type=int, metavar="FD", help=bound)

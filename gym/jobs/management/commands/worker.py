@@ -13,6 +13,7 @@ from gym.jobs.sessions import limit_sessions
 from gym.jobs.versions import leave_to_newer
 from gym.jobs.worker import WorkerProcess, drain
 from gym.site_command import SiteCommand
+from lmgym.cli.site_options import add_worker_options
 
 
 class Command(SiteCommand):
@@ -20,12 +21,7 @@ class Command(SiteCommand):
     waits_for_database = True
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--threads", type=int, default=1, help="jobs to run at the same time (default 1)")
-        parser.add_argument("--queues", nargs="+", metavar="QUEUE", help="serve only these queues")
-        parser.add_argument("--once", action="store_true", help="run one job and exit")
-        parser.add_argument(
-            "--drain", action="store_true", help="run queued jobs until none is left, then exit"
-        )
+        add_worker_options(parser)
         parser.add_argument("--id", default="", help="name under which this worker claims jobs")
         parser.add_argument("--parent", type=int, metavar="PID", help="exit when this parent process exits")
         pipe = "file descriptor of a pipe to which a sign of life is written every second"
