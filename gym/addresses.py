@@ -1,19 +1,31 @@
-"""Derive free slugs from titles, safely under concurrent creation."""
+"""Slugs: their form field, and free ones derived from titles, safely under concurrent creation."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
 from itertools import count, islice
-from typing import TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from anyascii import anyascii
+from django import forms
+from django.core.validators import RegexValidator, slug_re
 from django.db import IntegrityError, models, transaction
 from django.utils.text import slugify
 
 Saved = TypeVar("Saved")
 TRIES = 12
-SLUG_ERROR = "Use letters, digits, - and _ only."
+SHORT_NAME_HELP = "The last part of the address."
+
+
+class ShortNameField(forms.SlugField):
+    """A slug, which forms and pages call a short name."""
+
+    default_validators = [RegexValidator(slug_re, "Use letters, digits, - and _ only.")]
+    default_error_messages: ClassVar = {"unique": "This short name is taken. Choose another one."}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options | {"label": "Short name"})
 
 
 def slug_from(title: str, default: str, max_length: int = 70) -> str:

@@ -53,7 +53,12 @@ def _plain_error(request: HttpRequest, problem: ApiProblem, title: str, message:
     """Return the API's problem, or a page that needs no context processors."""
     if _is_api(request):
         return problem.plain_response()
-    context = {"code": problem.status, "title": title, "message": message}
+    context = {
+        "code": problem.status,
+        "title": title,
+        "message": message,
+        "may_reload": request.method == "GET",
+    }
     return HttpResponse(loader.render_to_string("plain_error.html", context), status=problem.status)
 
 

@@ -17,6 +17,7 @@ from django.core.exceptions import ValidationError
 from django.forms.boundfield import BoundField
 
 from gym.accounts.models import User
+from gym.addresses import SHORT_NAME_HELP, ShortNameField
 from lmgym.models.backends import BACKENDS
 from lmgym.models.backends.checkpoints import MAX_TEXT
 from lmgym.models.backends.downloads import reads_files
@@ -281,12 +282,14 @@ class RegisterForm(SourceForm, _CardFields):
         label="Checkpoints",
         help_text="Instead of one revision: branches or tags, separated by commas, such as step1000, step2000. "
         "step* stands for all that begin with step, step{10000..140000..10000} for a range in steps of 10000. Each "
-        "becomes a model, in a group named after the slug.",
+        "becomes a model, in a group named after the short name.",
         max_length=MAX_TEXT,
     )
 
     class Meta(_CardFields.Meta):
         fields = ["slug", *_CardFields.Meta.fields]
+        field_classes = {"slug": ShortNameField}
+        help_texts = {"slug": f"{SHORT_NAME_HELP} Commands use it, too; for example gpt2-medium."}
 
     @property
     def series_kinds(self) -> str:

@@ -10,6 +10,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from gym.accounts.models import AnyUser
+from gym.addresses import SHORT_NAME_HELP, ShortNameField
 from gym.sharing.forms import AddressedForm
 from gym.sharing.models import Visibility
 from gym.uploads import (
@@ -195,10 +196,9 @@ class SuiteForm(AddressedForm):
         required=False, label="Tags", help_text="Separated by commas, e.g. agreement, attraction"
     )
 
-    slug = forms.SlugField(
-        label="Address",
+    slug = ShortNameField(
         max_length=80,
-        help_text="Last part of the suite’s web address. Cannot be changed once a revision is frozen.",
+        help_text=f"{SHORT_NAME_HELP} Cannot be changed once a revision is frozen.",
     )
     language = LanguageField()
 

@@ -199,7 +199,7 @@ def set_address(suite: Suite, slug: str, *, actor: User) -> None:
         is_taken = Suite.objects.exclude(pk=suite.pk).filter(slug=slug).exists()
         was_used = FormerAddress.objects.exclude(suite=suite).filter(slug=slug).exists()
         if is_taken or was_used or slug in RESERVED_SLUGS:
-            raise ValidationError({"slug": f"The address “{slug[:80]}” is taken. Choose another one."})
+            raise ValidationError({"slug": f"The short name “{slug[:80]}” is taken. Choose another one."})
         suite.slug = slug
         suite.clean_fields(exclude=[field.name for field in Suite._meta.fields if field.name != "slug"])
         suite.save(update_fields=["slug", "visibility", "updated"])

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import ast
 import configparser
+import os
 import re
 import shlex
+import shutil
+import sqlite3
+import subprocess
 
 import pytest
 from django.core.management import get_commands, load_command_class
 
 from gym import env
+from tests.lmgym.test_blocks_in_docs import blocks
 from tests.test_house import ROOT
 
 DEPLOY = ROOT / "deploy"
@@ -78,3 +83,28 @@ def test_the_image_gets_all_parts_of_the_wheel():
     site = re.search(r"^SITE = (\(.*\))$", source, re.MULTILINE)
     assert site
     assert {*ast.literal_eval(site[1]), "lmgym", "pyproject.toml", "hatch_build.py"} <= passed
+
+
+@pytest.mark.skipif(not shutil.which("sqlite3"), reason="needs the command sqlite3")
+def test_a_copy_of_a_running_sqlite_database_is_restored(tmp_path):
+    back_up, restore = (one.text for one in blocks() if one.heading == "Backups of SQLite")
+    doctor = tmp_path / "bin" / "lmgym"
+    doctor.parent.mkdir()
+    doctor.write_text('#!/bin/sh\nsqlite3 "${GYM_DATABASE_URL#sqlite:///}" "SELECT * FROM kept" > tried\n')
+    doctor.chmod(0o755)
+    site = sqlite3.connect(tmp_path / "gym.sqlite3", isolation_level=None)
+    site.execute("PRAGMA journal_mode = wal")
+    site.execute("CREATE TABLE kept (word)")
+    site.execute("INSERT INTO kept VALUES ('before')")
+    environment = os.environ | {
+        "GYM_VAR_DIR": str(tmp_path),
+        "PATH": f"{doctor.parent}:{os.environ['PATH']}",
+    }
+    subprocess.run(["sh", "-ec", back_up], env=environment, check=True)
+    assert (tmp_path / "tried").read_text() == "before\n"
+    site.execute("INSERT INTO kept VALUES ('after')")
+    # a process that is killed leaves its -wal: this one still has the file open
+    subprocess.run(["sh", "-ec", restore], env=environment, cwd=tmp_path, check=True)
+    with sqlite3.connect(tmp_path / "gym.sqlite3") as restored:
+        assert restored.execute("SELECT word FROM kept").fetchall() == [("before",)]
+    site.close()

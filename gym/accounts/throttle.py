@@ -18,25 +18,28 @@ from django.utils.crypto import get_random_string
 
 from gym.accounts.models import TokenBucket
 from gym.client_ip import client_ip
+from lmgym.text import count
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 
 
 class TooManyTries(Exception):
-    """The bucket is empty. `wait`: seconds until the next try."""
+    """The bucket is empty. `wait`: seconds until the next try; `reason`: a sentence about the limit, or empty."""
 
-    def __init__(self, wait: float) -> None:
-        self.wait = max(1, math.ceil(wait))
-        super().__init__(f"Too many attempts. Try again in {in_words(self.wait)}.")
+    def __init__(self, wait: float, reason: str = "") -> None:
+        self.wait, self.reason = max(1, math.ceil(wait)), reason
+        super().__init__(f"{reason or 'Too many attempts.'} Try again in {in_words(self.wait)}.")
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit of at most `tries` at once, refilled evenly within `period` seconds. 0 tries = no limit."""
+    """A limit of at most `tries` at once, refilled evenly within `period` seconds. 0 tries = no limit. `reason` tells
+    people who are refused why."""
 
     name: str
     tries: int
     period: int
+    reason: str = ""
 
     @property
     def step(self) -> float:
@@ -56,7 +59,7 @@ class Limit:
             if full_at is None:
                 self._open(key, now)
             elif full_at > now + self.period - self.step:
-                raise TooManyTries(full_at - (now + self.period - self.step))
+                raise TooManyTries(full_at - (now + self.period - self.step), self.reason)
 
     def give_back(self, subject: object) -> None:
         """Return one try to the bucket, because it succeeded or was refused by another limit."""
@@ -84,11 +87,20 @@ def sign_in_by_address() -> Limit:
 
 
 def sign_up_by_address() -> Limit:
-    return Limit("sign-up address", settings.GYM_SIGN_UPS_PER_ADDRESS, HOUR)
+    return _by_shared_address("sign-up address", "new account")
 
 
 def reset_by_address() -> Limit:
-    return Limit("reset address", settings.GYM_SIGN_UPS_PER_ADDRESS, HOUR)
+    return _by_shared_address("reset address", "password link")
+
+
+def _by_shared_address(name: str, what: str) -> Limit:
+    tries = settings.GYM_SIGN_UPS_PER_ADDRESS
+    reason = (
+        f"This site allows {count(tries, what)} per internet address and hour, and a class or an institute often "
+        "shares one address. An administrator can raise the limit (GYM_SIGN_UPS_PER_ADDRESS)."
+    )
+    return Limit(name, tries, HOUR, reason)
 
 
 def reset_by_email() -> Limit:
@@ -191,6 +203,8 @@ def refusal(request: HttpRequest, error: TooManyTries) -> HttpResponse:
     if request.get_preferred_type(["text/html", "application/json"]) == "application/json":
         response: HttpResponse = JsonResponse({"detail": str(error)}, status=429)
     else:
-        response = render(request, "429.html", {"wait": in_words(error.wait)}, status=429)
+        response = render(
+            request, "429.html", {"wait": in_words(error.wait), "reason": error.reason}, status=429
+        )
     response["Retry-After"] = str(error.wait)
     return response

@@ -10,7 +10,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from gym.accounts.models import AnyUser
-from gym.addresses import SLUG_ERROR
+from gym.addresses import SHORT_NAME_HELP, ShortNameField
 from gym.agents.inputs import cases_in, secret_problem
 from gym.agents.models import AgentCase, AgentSchedule, AgentServer, AgentSuite
 from gym.agents.selectors import judges_for, servers_usable_by
@@ -62,11 +62,10 @@ class ServerForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 canno
     instance: AgentServer
     kind = forms.ChoiceField(choices=AgentServer.Kind.choices, label="Kind")
     name = forms.CharField(max_length=200)
-    slug = forms.SlugField(
+    slug = ShortNameField(
         max_length=80,
         required=False,
-        help_text="Used in addresses. If empty, it is derived from the name.",
-        error_messages={"invalid": SLUG_ERROR},
+        help_text=f"{SHORT_NAME_HELP} If empty, it is derived from the name.",
     )
     visibility = forms.ChoiceField(choices=[("private", "private"), ("public", "public")], initial="private")
     description = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 2}))
@@ -105,6 +104,8 @@ class SuiteForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot
     class Meta:
         model = AgentSuite
         fields = ["title", "slug", "visibility", "description", "judge", "judge_agent", "judge_votes"]
+        field_classes = {"slug": ShortNameField}
+        help_texts = {"slug": f"{SHORT_NAME_HELP} If empty, it is derived from the title."}
         widgets = {"description": forms.Textarea(attrs={"rows": 2})}
 
     def __init__(self, *args: Any, user: AnyUser, **kwargs: Any) -> None:
@@ -127,7 +128,6 @@ class SuiteForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot
             "judge_votes"
         ].help_text = "Number of times the judge is asked about each answer; the majority decides."
         self.fields["slug"].required = False
-        self.fields["slug"].help_text = "Used in addresses. If empty, it is derived from the title."
         self.initial["variable_lines"] = "\n".join(self.instance.variable_names)
         if self.instance.pk and not owns(user, self.instance):
             for name in ("visibility", "variable_lines"):

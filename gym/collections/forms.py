@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from gym.addresses import SLUG_ERROR
+from gym.addresses import SHORT_NAME_HELP, ShortNameField
 from gym.collections.models import Collection
 from gym.collections.picker import Picker
 from gym.collections.services import RESERVED_SLUGS
@@ -22,9 +22,8 @@ class CollectionForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 c
     class Meta:
         model = Collection
         fields = ["title", "slug", "description", "reference"]
-        labels = {"slug": "Short name"}
-        help_texts = {"slug": "Part of the address; cannot be changed later."}
-        error_messages = {"slug": {"invalid": SLUG_ERROR}}
+        field_classes = {"slug": ShortNameField}
+        help_texts = {"slug": f"{SHORT_NAME_HELP} Cannot be changed later."}
         widgets = {
             "description": forms.Textarea(attrs={"rows": 4}),
             "reference": forms.Textarea(attrs={"rows": 2}),

@@ -37,6 +37,7 @@ from lmgym.text.number_format import (
     compact,
     duration,
     eta,
+    format_interval,
     grouped,
     number_or_none,
     p_value,
@@ -47,6 +48,7 @@ from lmgym.text.number_format import (
     score,
     signed,
     surprisal,
+    whole_percent,
 )
 from lmgym.text.problems import in_words
 from models_registry.models import RegisteredModel
@@ -72,8 +74,15 @@ for _filter in (
     score,
     signed,
     surprisal,
+    whole_percent,
 ):
     register.filter(_filter)
+
+
+@register.simple_tag
+def interval(low: Any, high: Any, form: str, *places: int) -> str:
+    """Format the limits of an interval as the filter `form` formats numbers, with `places` decimals if given."""
+    return format_interval(low, high, lambda limit: register.filters[form](limit, *places))
 
 
 @register.simple_tag(takes_context=True)
@@ -340,11 +349,10 @@ def score_cells(score: Any, verdict: Verdict, chance: bool = False) -> Markup:
     """Render a score as table cells: pass rate, 95% interval, chance level (if `chance`), comparison with chance, items
     held. Not a template, because a model has a row for each of a thousand suites."""
     low, high = decimals(score.low, 4), decimals(score.high, 4)
-    interval = MISSING if score.low is None else f"{percent(score.low)}–{percent(score.high)}"
     passed, judged = score.passed, score.judged
     cells = [
         _number_cell(rate(score), value=decimals(score.rate, 4)),
-        _number_cell(interval, value=low, copy=f"{low}\t{high}"),
+        _number_cell(format_interval(score.low, score.high, percent), value=low, copy=f"{low}\t{high}"),
         *([_number_cell(percent(score.chance), value=decimals(score.chance, 4))] if chance else []),
         chance_cell(verdict),
         _number_cell(f"{passed} / {judged}", value=str(passed), copy=f"{passed}\t{judged}"),

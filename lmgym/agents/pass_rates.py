@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import comb
 from statistics import fmean
@@ -10,6 +10,7 @@ from statistics import fmean
 from lmgym.stats.intervals import Interval, wilson
 from lmgym.text import count
 from lmgym.text.columns import described
+from lmgym.text.number_format import format_interval
 
 
 def pass_at_k(n: int, c: int, k: int) -> float | None:
@@ -141,7 +142,7 @@ class Evidence:
 
     @property
     def count_with_interval(self) -> str:
-        interval = f" {self.interval_text}" if self.interval else ""
+        interval = f" ({self.interval_text})" if self.interval else ""
         early = " (stops early)" if self.early_stop else ""
         return self._with_errors(f"{self.passed}/{self.n}{interval}{early}")
 
@@ -183,10 +184,9 @@ def format_limits(low: float | None, high: float | None) -> str:
     """Format an interval with two decimals, or more if both limits would look equal; empty without limits."""
     if low is None or high is None:
         return ""
-    texts = [[f"{limit:.{digits}f}" for limit in (low, high)] for digits in range(2, 13)]
-    texts.insert(2, [format_rate(low), format_rate(high)])
-    distinct = next((limits for limits in texts if limits[0] != limits[1]), texts[2])
-    return f"[{distinct[0]}, {distinct[1]}]"
+    forms: list[Callable[[float], str]] = [f"{{:.{digits}f}}".format for digits in range(2, 13)]
+    forms.insert(2, format_rate)
+    return format_interval(low, high, next((form for form in forms if form(low) != form(high)), format_rate))
 
 
 def format_rate(rate: float) -> str:

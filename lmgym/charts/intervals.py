@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from lmgym.charts.svg import (
     Markup,
@@ -17,11 +18,13 @@ from lmgym.charts.svg import (
     tick_label,
     wrap,
 )
+from lmgym.text.number_format import format_interval, score
 
 _ROW, _TOP, _PLOT, _LABEL = 24.0, 28.0, 420.0, 230.0
-_NARROW, _NARROW_LABEL = 280.0, 110.0
-"""In a narrow chart: width of labels and plot together, and maximum width of the labels."""
-_KEY_ROW = 18.0
+_NARROW = 290.0
+"""Width of the plot in a narrow chart, whose labels are above the marks."""
+_LINE, _KEY_ROW, _NARROW_ROW = 13.0, 18.0, 24.0
+"""Heights of a line of a label, a name in the key, and the marks of a row in a narrow chart."""
 
 
 @dataclass(frozen=True)
@@ -55,19 +58,23 @@ def interval_rows(
         domain: limits of the axis; None = fit the values.
         reference: name of the reference ticks.
         series: names of the series, for the key.
-        narrow: fit a 390 px phone screen, with series names stacked in the key.
+        narrow: fit a 390 px phone screen, with labels above the marks and series names stacked in the key.
     """
-    label = _NARROW_LABEL if narrow else _LABEL
     pen = Pen(standalone=standalone)
     values = [v for row in rows for v in (row.value, row.low, row.high, row.reference) if finite(v)]
     ticks = nice_ticks(*(domain or (min([0.0, *values]), max([0.0, *values]))), 3 if narrow else 5)
-    labels = [_lines(row.label, label) for row in rows]
-    step = _ROW if all(len(lines) == 1 for lines in labels) else 1.4 * _ROW
+    labels = [_lines(row.label, _NARROW if narrow else _LABEL) for row in rows]
+    if narrow:  # the marks of several series in one row: the label once
+        labels = [
+            [] if k and row.label == rows[k - 1].label else lines
+            for k, (row, lines) in enumerate(zip(rows, labels, strict=True))
+        ]
     labelled = max((text_width(line) for lines in labels for line in lines), default=0.0)
-    left, plot = 12.0 + labelled, _NARROW - labelled if narrow else _PLOT
+    left, plot = (0.0, _NARROW) if narrow else (12.0 + labelled, _PLOT)
     keys = [[name] for name in series] if narrow else [list(series)] if series else []
     top = _TOP + _KEY_ROW * len(keys)
-    bottom = top + step * max(len(rows), 1)
+    tops = list(accumulate(_heights(labels, narrow=narrow), initial=top))
+    bottom = tops[-1]
 
     def x(value: float) -> float:
         return left + 12.0 + plot * (value - ticks[0]) / (ticks[-1] - ticks[0])
@@ -80,8 +87,15 @@ def interval_rows(
         body.append(pen.line(x(tick), top, x(tick), bottom, "c-grid"))
         body.append(pen.text(x(tick), top - 6.0, tick_label(tick), "c-tick", "c-mid"))
     for k, row in enumerate(rows):
-        y = top + step * (k + 0.5)
-        body += _label(pen, labels[k], left, y)
+        if narrow:
+            body += [
+                pen.text(left + 12.0, tops[k] + _LINE * (n + 1), line, "c-text")
+                for n, line in enumerate(labels[k])
+            ]
+            y = tops[k + 1] - 10.0
+        else:
+            y = 0.5 * (tops[k] + tops[k + 1])
+            body += _label(pen, labels[k], left, y)
         body.append(_row(pen, row, y, x, unit, reference))
     caption = f"{unit[:1].upper()}{unit[1:]}; whiskers: 95% interval"
     caption += f"; dashed: {reference}" if any(row.reference is not None for row in rows) else ""
@@ -100,15 +114,23 @@ def interval_rows(
     )
 
 
+def _heights(labels: Sequence[Sequence[str]], *, narrow: bool) -> list[float]:
+    """Return the height of each row, at least one."""
+    if narrow:
+        return [_LINE * len(lines) + _NARROW_ROW for lines in labels] or [_ROW]
+    step = _ROW if all(len(lines) < 2 for lines in labels) else 1.4 * _ROW
+    return [step] * max(len(labels), 1)
+
+
 def _lines(label: str, width: float) -> list[str]:
-    """Wrap a label onto one or two lines."""
+    """Wrap a label onto one or two lines; none for an empty label."""
     lines = wrap(label, width)
-    return lines if lines and len(lines) < 3 else [shorten(label, width)]
+    return lines if lines is not None and len(lines) < 3 else [shorten(label, width)]
 
 
 def _label(pen: Pen, lines: Sequence[str], x: float, y: float) -> list[Markup]:
-    first = y + 4.0 - 6.5 * (len(lines) - 1)
-    return [pen.text(x, first + 13.0 * k, line, "c-text", "c-end") for k, line in enumerate(lines)]
+    first = y + 4.0 - 0.5 * _LINE * (len(lines) - 1)
+    return [pen.text(x, first + _LINE * k, line, "c-text", "c-end") for k, line in enumerate(lines)]
 
 
 def _keys(
@@ -130,14 +152,14 @@ def _row(pen: Pen, row: RowMark, y: float, x: Callable[[float], float], unit: st
         parts.append(pen.line(at, y - 8.0, at, y + 8.0, "c-ref"))
     words = f"{row.label}: no value"
     if finite(row.value):
-        words = f"{row.label}: {row.value:.3f} {unit}"
+        words = f"{row.label}: {score(row.value)} {unit}"
         if row.low is not None and row.high is not None and row.high > row.low:
             a, b = x(row.low), x(row.high)
             d = f"M{a:.2f} {y - 3:.2f}v6M{a:.2f} {y:.2f}H{b:.2f}M{b:.2f} {y - 3:.2f}v6"
             parts.append(pen.path(d, "c-whisker", "c-color", series=row.series))
-            words += f" [{row.low:.3f}, {row.high:.3f}]"
+            words += f" ({format_interval(row.low, row.high, score)})"
         parts.append(marker(pen, row.series, x(row.value), y, series=row.series))
     if row.reference is not None:
-        words += f"; {reference} {row.reference:.3f}"
+        words += f"; {reference} {score(row.reference)}"
     words += f"; {row.note}" if row.note else ""
     return element("g", None, element("title", None, words), *parts)

@@ -22,6 +22,7 @@ from lmgym.charts.svg import (
     tick_label,
     wrap,
 )
+from lmgym.text.number_format import bits, format_interval
 
 __all__ = ["Markup", "Series", "margin_strip", "rate_bar", "region_chart"]
 
@@ -264,7 +265,7 @@ def _draw_series(
     for column, k, mean in seen:
         x, y = frame.x(column) + offset, frame.y(mean)
         spread = line.interval(k)
-        text = f"{line.name}, {k + 1} {regions[k]}: {mean:.2f} {unit}"
+        text = f"{line.name}, {k + 1} {regions[k]}: {bits(mean)} {unit}"
         parts = []
         if spread:
             low, high = frame.y(spread[0]), frame.y(spread[1])
@@ -274,7 +275,7 @@ def _draw_series(
                     "c-whisker", "c-color", series=colour,
                 )
             )  # fmt: skip
-            text += f" [{spread[0]:.2f}, {spread[1]:.2f}]"
+            text += f" ({format_interval(*spread, bits)})"
         parts.append(marker(pen, shape, x, y, series=colour))
         marks.append(element("g", None, element("title", None, text), *parts))
     return element("g", None, *lines, *marks)

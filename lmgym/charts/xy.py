@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from lmgym.charts.svg import Markup, Pen, element, marker, nice_ticks, shorten, text_width, tick_label, wrap
 from lmgym.text import count
-from lmgym.text.number_format import compact
+from lmgym.text.number_format import compact, format_interval, score
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 54.0, 30.0, 560.0, 300.0
 _NARROW_WIDTH = 280.0
@@ -64,8 +64,10 @@ def xy_chart(
         return top + _HEIGHT * (ticks_y[-1] - value) / (ticks_y[-1] - ticks_y[0])
 
     body = _axes(pen, ticks_x, ticks_y, x, y, top, plot_width)
-    body.append(pen.text(_LEFT - 8.0, top - 12.0, y_label, "c-muted"))
-    body.append(pen.text(_LEFT + plot_width, top + _HEIGHT + 36.0, x_label, "c-muted", "c-end"))
+    body.append(pen.text(_LEFT - 8.0, top - 12.0, shorten(y_label, plot_width), "c-muted"))
+    body.append(
+        pen.text(_LEFT + plot_width, top + _HEIGHT + 36.0, shorten(x_label, plot_width), "c-muted", "c-end")
+    )
     for k, (name, row) in enumerate(series):
         body.append(_series(pen, k, name, sorted(row, key=lambda p: p.x), x, y, plot_width, joined=joined))
     names = [name for name, _ in series] if len(series) > 1 else []
@@ -152,17 +154,18 @@ def _series(
             for a, b in pairwise(points)
         ]
     for point in points:
-        words = f"{name}, {point.label}: {point.y:.3f}" if name else f"{point.label}: {point.y:.3f}"
+        words = f"{name}, {point.label}: {score(point.y)}" if name else f"{point.label}: {score(point.y)}"
         drawn = []
         if point.low is not None and point.high is not None:
-            words += f" [{point.low:.3f}, {point.high:.3f}]"
+            words += f" ({format_interval(point.low, point.high, score)})"
             d = f"M{x(point.x):.2f} {y(point.high):.2f}V{y(point.low):.2f}"
             drawn.append(pen.path(d, "c-whisker", "c-color", series=k))
         drawn.append(marker(pen, k, x(point.x), y(point.y), series=k, size=5.5 if point.strong else 4.0))
         if point.strong:
             right = x(point.x) > _LEFT + 0.6 * width  # the label fits on the left
             at, side = (x(point.x) - 9.0, ("c-text", "c-end")) if right else (x(point.x) + 9.0, ("c-text",))
-            drawn.append(pen.text(at, y(point.y) - 7.0, shorten(point.label, 220.0), *side))
+            room = at if right else _LEFT + width + 16.0 - at
+            drawn.append(pen.text(at, y(point.y) - 7.0, shorten(point.label, min(220.0, room)), *side))
         parts.append(element("g", None, element("title", None, words), *drawn))
     return element("g", None, *parts)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from lmgym.cli import at_site, shared
-from lmgym.cli.rates import percent
 from lmgym.client import Client
 from lmgym.text.arguments import Parser
+from lmgym.text.number_format import format_interval, percent
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
@@ -100,7 +100,7 @@ def _table(frame: Any) -> str:
     body = [
         (
             *(str(row[name]) for name in names), percent(row["first_value"]), percent(row["second_value"]),
-            _points(row["difference"]), f"{_points(row['low'])} to {_points(row['high'])}",
+            _points(row["difference"]), format_interval(row["low"], row["high"], _points),
             _p(row["p"]), _p(row["p_corrected"]),
         )
         for row in frame.to_dict("records")

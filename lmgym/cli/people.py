@@ -13,6 +13,7 @@ from lmgym.cli.policy import add_device, add_policy, policy_of
 from lmgym.cli.suite_files import add_reading, load
 from lmgym.client import Client
 from lmgym.text.arguments import Parser
+from lmgym.text.number_format import format_interval
 
 if TYPE_CHECKING:
     from lmgym.people.against import Against
@@ -170,7 +171,11 @@ def _table(against: Against) -> str:
         lines = [["rank", "model", "gain, nats per observation", "slope per bit", "95% interval"]]
         for gain in against.gain_rows:
             slope = slopes.get(gain.model)
-            cells = [f"{slope.estimate:.2f}", f"{slope.low:.2f} to {slope.high:.2f}"] if slope else ["–", "–"]
+            cells = (
+                [f"{slope.estimate:.2f}", format_interval(slope.low, slope.high, "{:.2f}".format)]
+                if slope
+                else ["–", "–"]
+            )
             lines.append([str(gain.rank), gain.model, f"{gain.gain:.5f}", *cells])
         return shared.aligned(lines, right=(0, 2, 3))
     lines = [["model", "prediction", "same direction", "Spearman"]]

@@ -11,6 +11,7 @@ from lmgym.cli import at_site, shared
 from lmgym.client import Client
 from lmgym.client.transport import line_of
 from lmgym.propara import cli as local
+from lmgym.text.number_format import format_interval
 
 LOCAL_OR_SITE = {
     "explain": "show where a submission loses points",
@@ -172,8 +173,8 @@ def _compare(client: Client, options: argparse.Namespace) -> int:
 
 
 def _difference(row: dict[str, Any]) -> str:
-    interval = f"95% interval {row['low']:+.4f} to {row['high']:+.4f}"
-    return f"{row['difference']:+.4f}, {interval}, p (Holm) {row['p_corrected']:.4f}"
+    limits = format_interval(row["low"], row["high"], "{:+.4f}".format)
+    return f"{row['difference']:+.4f}, 95% interval {limits}, p (Holm) {row['p_corrected']:.4f}"
 
 
 def _number(value: float | None) -> str:

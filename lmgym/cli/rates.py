@@ -7,6 +7,7 @@ from typing import Any
 
 from lmgym.cli.shared import BELOW, DONE, aligned, note, rendered, share, write
 from lmgym.runs.against_chance import CHANCE_WORDS
+from lmgym.text.number_format import format_interval, percent
 
 
 def add_gate(parser: argparse.ArgumentParser) -> None:
@@ -69,9 +70,8 @@ def groups_table(groups: Any) -> str:
 
 
 def _counts(row: dict[str, Any]) -> tuple[str, str, str]:
-    interval = f"{percent(row['low'])}–{percent(row['high'])}"
-    return f"{row['passed']}/{row['n']}", percent(row["rate"]), interval
-
-
-def percent(value: float | None) -> str:
-    return "–" if value is None or value != value else f"{value:.1%}"
+    return (
+        f"{row['passed']}/{row['n']}",
+        percent(row["rate"]),
+        format_interval(row["low"], row["high"], percent),
+    )

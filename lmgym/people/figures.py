@@ -12,6 +12,7 @@ from lmgym.people.predictions import PeopleResult
 from lmgym.people.tables import Effect, Gain, ItemEffect, PeopleMean
 from lmgym.runs.figures import Query, region_series
 from lmgym.text.columns import header, row
+from lmgym.text.number_format import bits, format_interval
 
 _GAIN = "gain in log-likelihood, nats per observation"
 
@@ -98,11 +99,11 @@ def effects_figure(
         if one.bits is not None and one.people is not None
     ]
     title = f"{suite}, {effect.prediction}: {effect.model} and people, by item"
-    note = "" if effect.pearson is None else f"r = {effect.pearson:.2f}"
+    note = "" if effect.pearson is None else f"r = {bits(effect.pearson)}"
     if note and effect.pearson_low is not None and effect.pearson_high is not None:
-        note += f" [{effect.pearson_low:.2f}, {effect.pearson_high:.2f}]"
+        note += f" ({format_interval(effect.pearson_low, effect.pearson_high, bits)})"
     if note and effect.ceiling is not None:
-        note += f"; ceiling {effect.ceiling:.2f}"
+        note += f"; ceiling {bits(effect.ceiling)}"
 
     def draw(*, standalone: bool, narrow: bool = False) -> Markup:
         return xy_chart(

@@ -25,7 +25,7 @@ from lmgym.propara.uploads import (
     samples_summary,
 )
 from lmgym.text import count
-from lmgym.text.number_format import format_named_p
+from lmgym.text.number_format import format_interval, format_named_p
 
 if TYPE_CHECKING:
     from lmgym.stats import Comparison
@@ -179,8 +179,9 @@ def compare(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
 
 def _difference(row: Comparison) -> str:
     """Format a comparison's difference, interval, p and corrected p."""
-    interval = f"95% interval {row.low:+.3f} to {row.high:+.3f}"
-    return f"{row.difference:+.3f}, {interval}, {format_named_p('p', row.p)}, {format_named_p('Holm', row.p_corrected)}"
+    limits = format_interval(row.low, row.high, "{:+.3f}".format)
+    p = f"{format_named_p('p', row.p)}, {format_named_p('Holm', row.p_corrected)}"
+    return f"{row.difference:+.3f}, 95% interval {limits}, {p}"
 
 
 def convert(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:

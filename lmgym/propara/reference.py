@@ -24,6 +24,7 @@ from lmgym.propara.grid import (
 from lmgym.propara.process_report import ProcessReport, evaluate_process
 from lmgym.propara.scoring import QUESTIONS, Averages, Scores, averages_of
 from lmgym.text import count
+from lmgym.text.number_format import format_interval, score
 
 # --- output, byte for byte ---
 
@@ -220,7 +221,7 @@ def _intervals_text(scores: list[Scores], resamples: int) -> str:
         f"95% intervals from {count(resamples, 'resample')} of {count(len(scores), 'process', 'processes')}:"
     ]
     for label, bounds in (("Precision", overall.precision), ("Recall", overall.recall), ("F1", overall.f1)):
-        lines.append(f"Overall {label:<9} {bounds.low:.3f} to {bounds.high:.3f}")
+        lines.append(f"Overall {label:<9} {format_interval(bounds.low, bounds.high, score)}")
     return "\n".join(lines) + "\n"
 
 

@@ -197,8 +197,7 @@ def models_figure(suite: str, scores: Sequence[ModelScore], rule: Rule, query: Q
         for row, rate in known
     ]
 
-    def draw(*, standalone: bool) -> Markup:
-        return interval_rows(marks, suite, note=f"Scoring rule: {rule.label}", standalone=standalone)
+    draw = partial(interval_rows, marks, suite, note=f"Scoring rule: {rule.label}")
 
     header = ("model", "rule", *COUNTS, *ALONE, "policy")
     rows: list[tuple[Any, ...]] = [
@@ -211,7 +210,7 @@ def models_figure(suite: str, scores: Sequence[ModelScore], rule: Rule, query: Q
         )
         for row, _ in known
     ]
-    return Figure("suite-models", suite, draw, header, rows, query, WILSON, rule_json(rule))
+    return Figure("suite-models", suite, draw, header, rows, query, WILSON, rule_json(rule), has_narrow=True)
 
 
 def _score_in_words(row: ModelScore) -> str:

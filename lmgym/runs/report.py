@@ -20,7 +20,7 @@ from lmgym.suites.formats.item_data import item_data
 from lmgym.suites.formulas import OUTCOME_NAMES, TRUE, parse
 from lmgym.text import count, listing
 from lmgym.text.columns import record
-from lmgym.text.number_format import format_named_p
+from lmgym.text.number_format import format_interval, format_named_p, percent
 
 INCOMPLETE = (
     "This run computed only the tokens of regions that its predictions refer to (tokens=needed). Where not_computed is "
@@ -167,7 +167,7 @@ def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
 def _rate_text(row: PredictionOutcome) -> str:
     if row.rate is None or row.low is None or row.high is None:
         return "no items"
-    chance = "" if row.chance is None else f", chance {row.chance:.1%}"
+    chance = "" if row.chance is None else f", chance {percent(row.chance)}"
     extra = "".join(
         f", {name}: {n}"
         for n, name in (
@@ -177,7 +177,8 @@ def _rate_text(row: PredictionOutcome) -> str:
         )
         if n
     )
-    return f"{row.rate:.1%} ({row.passed} of {row.n}; 95% {row.low:.1%}–{row.high:.1%}{chance}{extra})"
+    limits = f"95% interval {format_interval(row.low, row.high, percent)}"
+    return f"{percent(row.rate)} ({row.passed} of {row.n}; {limits}{chance}{extra})"
 
 
 def _verdict_text(verdict: Verdict, n: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 MISSING = "–"
@@ -76,6 +76,11 @@ def percent(value: Any, places: int = 1) -> str:
     """Format a rate as a percentage: 0.8333 -> 83.3%"""
     number = number_or_none(value)
     return MISSING if number is None else f"{100 * number:.{places}f}%"
+
+
+def whole_percent(value: Any) -> str:
+    """Format a rate as a percentage without sign and decimals, for narrow cells: 0.8333 -> 83"""
+    return percent(value, 0).removesuffix("%")
 
 
 def grouped(value: Any) -> str:
@@ -152,6 +157,16 @@ def points(value: Any, places: int = 1) -> str:
     """Format a difference between rates in percentage points: 0.125 -> +12.5"""
     number = number_or_none(value)
     return MISSING if number is None else signed(100 * number, places)
+
+
+def format_interval(low: Any, high: Any, form: Callable[[Any], str]) -> str:
+    """Format the limits of an interval: 0.125, 0.5 and `percent` -> 12.5% to 50.0%; no limits -> –
+
+    With a word, because a dash before a sign could be read as a minus.
+    """
+    if number_or_none(low) is None or number_or_none(high) is None:
+        return MISSING
+    return f"{form(low)} to {form(high)}"
 
 
 def p_value(value: Any) -> str:

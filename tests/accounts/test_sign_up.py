@@ -85,6 +85,8 @@ def test_one_address_makes_only_so_many_accounts_an_hour(client, db, settings):
     refused = sign_up(client, username="erin3")
     assert refused.status_code == 429
     assert 1700 < int(refused["Retry-After"]) <= 1800
+    assert "2 new accounts per internet address and hour" in refused.content.decode()
+    assert "GYM_SIGN_UPS_PER_ADDRESS" in refused.content.decode()
     assert User.objects.count() == 2
 
 

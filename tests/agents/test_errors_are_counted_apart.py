@@ -115,7 +115,7 @@ def test_some_errors_stand_beside_the_rate(client, make):
     found = make(*["ok"] * 3, *["no"] * 5, DOWN, DOWN)
     page = text_of(client.get(found.get_absolute_url()))
     assert "<b>3/8</b>" in page
-    assert "[0.14, 0.69]" in page
+    assert "(0.14 to 0.69)" in page
     assert "2 errors" in page
     assert "no verdict: 2 errors" in page, "with those two it would have been five"
     assert presenters.at_k_of_run(found)[0].any == 3 / 8
@@ -180,7 +180,7 @@ def test_the_command_line_and_the_assessment_say_it():
     assert "no verdict: 10 errors, 5/10 needed" in reports.table([("case", none)])
     assert text_report(assess(none)).startswith("No verdict: 10 errors.\n")
     some = run(case_text(), answering(*["ok"] * 3, *["no"] * 5, DOWN, DOWN), parallel=1)
-    assert "3/8 [0.14, 0.69], 2 errors, 5/10 needed" in reports.table([("case", some)])
+    assert "3/8 (0.14 to 0.69), 2 errors, 5/10 needed" in reports.table([("case", some)])
     told = text_report(assess(some))
     assert told.startswith("3/8 attempts passed.\n5/8 attempts failed.\n2 errors: attempts without a verdict")
     assert assess(some).as_dict()["iterations"] == {"passed": 3, "n": 8, "errors": 2}

@@ -201,7 +201,7 @@ def test_the_matrix_shows_the_newest_result_and_the_flaky_badge(alice, people):
     run_pending()
     page = text_of(alice.get(suite.get_absolute_url()))
     assert "2/4" in page
-    assert "[0.15, 0.85]" in page
+    assert "(0.15 to 0.85)" in page
     assert page.count("badge-warn") >= 1
     assert "flaky" in page
 

@@ -133,7 +133,7 @@ def test_the_table_says_what_failed(files, capsys):
     agenttest(files, "--server", "embedded")
     out = capsys.readouterr().out
     assert "PASS    " in out
-    assert "0/2 [0.00, 0.66], 2/2 needed, 2 checks run" in out
+    assert "0/2 (0.00 to 0.66), 2/2 needed, 2 checks run" in out
     assert (
         '        turn 1, iterations 1, 2: answered "echo: hello"\n'
         '          fail: interactions[0].response.text.keywords: expected "bye" in answer "echo: hello"\n'
@@ -371,7 +371,7 @@ def test_it_needs_no_site_no_settings_and_no_database(files):
         capture_output=True, text=True, cwd=files, env={"PYTHONPATH": f"{files}:{ROOT}"}, timeout=60,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (1, "")
-    assert "0/2 [0.00, 0.66]" in done.stdout
+    assert "0/2 (0.00 to 0.66)" in done.stdout
 
 
 def test_a_zip_archive_and_an_empty_folder_are_said_to_be_that(files, capsys):

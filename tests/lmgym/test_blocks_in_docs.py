@@ -67,6 +67,7 @@ BLOCKS = [
     ("deploy.md", "7. Check", "sh", 1, DEPLOY),
     ("deploy.md", "Workers with different hardware", "sh", 1, NOT + "needs machines with GPUs"),
     ("deploy.md", "Backups", "sh", 1, DEPLOY),
+    ("deploy.md", "Backups of SQLite", "sh", 2, "tests/test_deploy_files.py"),
     ("deploy.md", "Upgrade", "sh", 1, DEPLOY),
     ("deploy.md", "Docker", "sh", 1, ".ci/image-steps: the steps of the image, without Docker"),
     ("deploy.md", "Results from a cluster", "sh", 1, NOT + "needs a Slurm cluster"),

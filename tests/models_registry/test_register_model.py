@@ -203,7 +203,7 @@ def test_card_tags_and_visibility_are_kept(client, people):
         (HUB | {"repo": "gpt 2"}, "$.repo: &#x27;gpt 2&#x27; does not match"),
         (UNIFORM | {"vocabulary_size": "many"}, "Enter a whole number."),
         (UNIFORM | {"kind": "shell"}, "shell is not one of the available choices"),
-        (UNIFORM | {"slug": "two words"}, "valid “slug”"),
+        (UNIFORM | {"slug": "two words"}, "Use letters, digits, - and _ only."),
         (UNIFORM | {"slug": "register"}, "This name is taken by a page of the site."),
         (UNIFORM | {"url": "javascript:alert(1)"}, "Enter a valid URL."),
     ],
@@ -219,7 +219,7 @@ def test_a_slug_is_given_once(client, people):
     make_model(people.alice, slug="ten-bits")
     response = register(client, people.charlie, UNIFORM)
     assert response.status_code == 400
-    assert "already exists" in response.content.decode()
+    assert "This short name is taken." in response.content.decode()
     with pytest.raises(ValidationError, match="already exists"):
         services.register_model(
             actor=people.charlie,

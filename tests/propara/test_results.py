@@ -36,7 +36,7 @@ def test_the_leaderboard_names_both_metrics_and_gives_an_interval(client, people
     html = page(client, "propara-set", "shipped")
     assert "Corrected F1" in html
     low, high = pair[0].report["intervals"]["f1"].values()
-    assert f"{low:.3f}–{high:.3f}" in html
+    assert f"{low:.3f} to {high:.3f}" in html
 
 
 def test_pages_round_as_the_reference_prints(client, pair):

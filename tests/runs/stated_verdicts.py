@@ -315,7 +315,7 @@ def _unless_empty(place: str, row: Mapping[str, Any], of: Of, family: str) -> It
 def _cell(place: str, row: str, of: Of) -> Iterator[Stated]:
     """Yield the statement of a row of a table on a page."""
     found = re.search(rf'> ?({P}|–)<span class="sub said">({WORDS})</span> ?</td>', row)
-    interval = re.search(r"> ?([\d.]+%)–([\d.]+%) ?</td>", row)
+    interval = re.search(r"> ?([\d.]+%) to ([\d.]+%) ?</td>", row)
     if interval is None:
         assert found is None, (place, of, row)
         return
@@ -349,7 +349,7 @@ def of_a_board(client: Client, address: str, place: str, rule: str, family: str)
         if words.startswith("no pass rate"):
             continue
         said = re.search(rf"chance [\d.]+%[,;] ({WORDS})(?:(?: \(|, )p (?:= )?({P}))?", words)
-        interval = re.search(r"95% (?:interval )?([\d.]+%) to ([\d.]+%)", words)
+        interval = re.search(r"95% interval ([\d.]+%) to ([\d.]+%)", words)
         shown = {
             "p": said and said[2], "interval": " ".join(interval.groups()), "mark": look.strip().removeprefix("cell-"),
             "chance": re.search(r"chance ([\d.]+%)", words)[1],

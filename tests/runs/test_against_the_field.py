@@ -64,8 +64,8 @@ def test_the_page_shows_interval_items_and_chance_of_strengths_weaknesses_and_pa
         "Items",
         "Chance",
         "1 model",
-        f"{100 * top.cell.low:.1f}%–{100 * top.cell.high:.1f}%",
+        f"{100 * top.cell.low:.1f}% to {100 * top.cell.high:.1f}%",
     ):
         assert words in table, words
     pairs = text.split('id="robustness"')[1].split("</table>")[0]
-    assert "30.1%–95.4%, 4 items" in pairs
+    assert "30.1% to 95.4%, 4 items" in pairs

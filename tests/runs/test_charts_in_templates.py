@@ -40,6 +40,12 @@ def test_signed(value: object, text: str) -> None:
     assert tags.signed(value) == text
 
 
+def test_the_interval_tag_formats_both_limits_as_its_filter_does() -> None:
+    source = '{% interval low high "score" 2 %}; '
+    source += '{% interval low high "whole_percent" %}; {% interval low none "signed" %}'
+    assert render(source, low=0.125, high=0.5, none=None) == "0.12 to 0.50; 12 to 50; –"
+
+
 @pytest.mark.parametrize(("value", "text"), [(5 / 6, "83.3%"), (1, "100.0%"), (0, "0.0%"), (None, "–")])
 def test_percent(value: object, text: str) -> None:
     assert tags.percent(value) == text

@@ -67,7 +67,7 @@ def test_without_one_the_first_of_the_address_is_the_baseline(client, world):
 
 def test_rates_have_their_interval_and_number_of_items(client, world):
     low, high = proportion_confint(4, 5, method="wilson")
-    said = f"{low * 100:.1f}%–{high * 100:.1f}%"
+    said = f"{low * 100:.1f}% to {high * 100:.1f}%"
     for query in (ALL, f"{ALL}&suite=s"):
         response = get(client, query)
         page = " ".join(response.content.decode().split())

@@ -44,7 +44,7 @@ def test_the_command_and_the_page_agree(client, people, suite_file):
 def test_the_table_shows_rate_interval_and_chance(people, suite_file):
     make_model(people.alice)
     text = evaluate(suite_file)
-    assert "0.0% (0 of 3; 95% 0.0%–56.1%, chance 50.0%, ties: 3)" in text
+    assert "0.0% (0 of 3; 95% interval 0.0% to 56.1%, chance 50.0%, ties: 3)" in text
     assert "Prediction 1: (2;%mismatch%)" in text
     assert "surprisal at Verb" in text
     assert "mean bits" in text

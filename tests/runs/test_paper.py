@@ -123,7 +123,7 @@ def test_a_runs_predictions_have_the_numbers_of_its_page(client, world):
     ]  # fmt: skip
     for _, _, rate, low, high, _ in rows[3:6]:
         assert f"<b>{rate}%</b>" in page
-        assert f"{low}%–{high}%" in page
+        assert f"{low}% to {high}%" in page
 
 
 def test_a_runs_regions_have_the_numbers_of_its_page(client, world):
@@ -150,7 +150,7 @@ def test_a_comparison_has_the_numbers_of_its_page(client, world):
         assert f"{cells['GPT & co']}%</a>" in page
         if not cells["Second"]:
             continue  # not run
-        assert f"{cells['Second, 95% low']}%–{cells['Second, 95% high']}%, n {cells['n']}" in page
+        assert f"{cells['Second, 95% low']}% to {cells['Second, 95% high']}%, n {cells['n']}" in page
         points = float(cells["Second − GPT & co"])
         assert f"{points:+.1f}".replace("-", "−").replace("+0.0", "0.0") in page
     assert "McNemar" in rows[-1][0] or "sign test" in rows[-1][0]

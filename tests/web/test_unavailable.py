@@ -82,7 +82,15 @@ def test_pages_respond_with_503_and_say_when_to_try_again(visitor, fail_with, ca
     answer = visitor.get("/suites/")
     assert (answer.status_code, answer["Retry-After"]) == (503, "10")
     assert NO_DATABASE in answer.content.decode()
+    assert ">Try again<" in answer.content.decode()
     assert [record.exc_info for record in caplog.records] == [None], "one line instead of a traceback"
+
+
+def test_only_a_page_that_was_read_can_be_requested_again(visitor, fail_with):
+    fail_with(of_postgresql("57P03"))
+    answer = visitor.post("/accounts/login/", {"username": "kim", "password": "secret"})
+    assert answer.status_code == 503
+    assert ">Try again<" not in answer.content.decode()
 
 
 def test_the_api_responds_with_a_problem(visitor, fail_with):

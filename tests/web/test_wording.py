@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from gym.agents import forms as agent_forms
+from gym.collections.forms import CollectionForm
 from lmgym.text.problems import in_words
+from models_registry.forms import RegisterForm
+from suites import forms
 
 ROOT = Path(__file__).parents[2]
 FORMER = {
@@ -54,6 +58,20 @@ def test_no_page_uses_a_former_word():
             if re.search(rf"\b{re.escape(old)}\b", text):
                 found.append(f"{path.relative_to(ROOT)}: {new!r}, not {old!r}")
     assert not found, "\n".join(found)
+
+
+def test_no_page_formats_the_limits_of_an_interval_without_the_tag():
+    ranges = re.compile(r"(?:–|\bto\s+)\{\{ [\w.]*high\b")
+    found = [path.name for path in (ROOT / "templates").rglob("*.html") if ranges.search(path.read_text())]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "form", [forms.SuiteForm, agent_forms.ServerForm, agent_forms.SuiteForm, CollectionForm, RegisterForm]
+)
+def test_a_form_calls_a_slug_a_short_name_and_says_that_it_is_in_the_address(form):
+    field = form.base_fields["slug"]
+    assert (field.label, "address" in field.help_text) == ("Short name", True)
 
 
 @pytest.mark.parametrize(

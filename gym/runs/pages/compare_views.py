@@ -425,6 +425,7 @@ def suites_figure(comparison: OnAllSuites, choices: Choices) -> Figure | None:
         choices.query(),
         differing,
         rule_json(choices.options.rule),
+        has_narrow=True,
     )
 
 
@@ -488,4 +489,5 @@ def items_figure(comparison: OnASuite, choices: Choices) -> Figure | None:
     table = [(row.item, *(side.margin if side else None for side in row.sides), *common) for row in rows]
     query = choices.query() | _revisions(comparison.revisions)
     note = f"{differing} {left_out}".strip()
-    return Figure("compare-items", title, draw, header, table, query, note, rule_json(choices.options.rule))
+    rule = rule_json(choices.options.rule)
+    return Figure("compare-items", title, draw, header, table, query, note, rule, has_narrow=True)

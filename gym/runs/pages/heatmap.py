@@ -11,7 +11,7 @@ from lmgym.charts.colour_steps import rate_step
 from lmgym.charts.svg import Markup, element
 from lmgym.runs.leaderboard.board import Board, Cell, Column, Mean, Row
 from lmgym.runs.missing_rates import MissingRate, by_model
-from lmgym.text.number_format import format_named_p, percent
+from lmgym.text.number_format import format_interval, format_named_p, percent, whole_percent
 
 DENSE = 400
 """In tables with more cells than this, a cell shows only its rate; interval and counts are in the line below
@@ -97,12 +97,14 @@ def _mean_cell(mean: Mean | None, *, strong: bool, missing: str = "") -> Markup:
             "td", {"class": f"num {kind}", "data-copy": "", "data-words": missing or "no suite run"}, "–"
         )
     how = _over(mean)
-    words = f"mean {percent(mean.rate)}, {how} {percent(mean.low)} to {percent(mean.high)}, {_suites(mean)}"
+    words = (
+        f"mean {percent(mean.rate)}, {how} {format_interval(mean.low, mean.high, percent)}, {_suites(mean)}"
+    )
     words += f"; missing: {missing}" if missing else ""
     title: dict[str, object] = {"title": f"Missing: {missing}"} if missing else {}
     note = [] if mean.is_complete else [element("small", title, f"{mean.suites_run} of {mean.suites}")]
-    interval = (
-        f"{_whole(mean.low)}–{_whole(mean.high)}"
+    limits = (
+        format_interval(mean.low, mean.high, whole_percent)
         if mean.spread is None
         else _plus_minus(mean.spread.deviation)
     )
@@ -111,7 +113,7 @@ def _mean_cell(mean: Mean | None, *, strong: bool, missing: str = "") -> Markup:
         "data-value": f"{mean.rate:.4f}",
         "data-words": words,
     }
-    small = [element("small", None, interval)] if strong else []
+    small = [element("small", None, limits)] if strong else []
     return element("td", attributes, element("b", None, percent(mean.rate)), *small, *note)
 
 
@@ -130,10 +132,10 @@ def _cell(cell: Cell, row: Row, link: str, *, dense: bool) -> Markup:
     modifier = f" cell-{against}" if against not in ("", "above") else ""
     arrow = [element("span", {"class": "up", "aria-hidden": "true"}, "↑")] if cell.uploaded else []
     star = [element("span", {"class": "up", "aria-hidden": "true"}, "*")] if cell.policy else []
-    parts = [element("b", None, f"{_whole(cell.rate)}", *arrow, *star)]
+    parts = [element("b", None, whole_percent(cell.rate), *arrow, *star)]
     if not dense:
         small = (
-            f"{_whole(cell.low)}–{_whole(cell.high)}"
+            format_interval(cell.low, cell.high, whole_percent)
             if cell.spread is None
             else _plus_minus(cell.spread.deviation)
         )
@@ -161,7 +163,7 @@ def words_of(cell: Cell) -> str:
     words = [
         percent(cell.rate),
         f"{cell.passed} of {cell.judged} held",
-        f"95% {percent(cell.low)} to {percent(cell.high)}",
+        f"95% interval {format_interval(cell.low, cell.high, percent)}",
     ]
     if cell.chance is not None:
         words.append(f"chance {percent(cell.chance)}")
@@ -195,10 +197,6 @@ def _missing(gap: MissingRate | None, link: str) -> Markup:
         return element("td", {"data-copy": "", "data-words": words}, dash)
     dot = element("span", {"class": "cell cell-empty"}, element("span", {"aria-hidden": "true"}, "·"))
     return element("td", {"data-copy": "", "data-words": "not run"}, dot)
-
-
-def _whole(rate: float) -> str:
-    return f"{100 * rate:.0f}"
 
 
 def _plus_minus(deviation: float | None) -> str:

@@ -124,6 +124,7 @@ def scores_figure(board: StoredBoard, **of: str) -> Figure:
         query,
         note(board),
         rule_json(board.options.rule),
+        has_narrow=True,
     )
 
 
@@ -137,9 +138,8 @@ def _of(
     rows: Sequence[Sequence[Any]],
 ) -> Figure:
     """Build a chart for one model's page."""
-    return Figure(
-        kind, title, draw, header, rows, _query(board, of=model.slug), rule=rule_json(board.options.rule)
-    )
+    query, rule = _query(board, of=model.slug), rule_json(board.options.rule)
+    return Figure(kind, title, draw, header, rows, query, rule=rule, has_narrow=True)
 
 
 def tags_figure(board: StoredBoard, model: RegisteredModel) -> Figure:

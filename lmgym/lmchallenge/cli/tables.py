@@ -9,6 +9,7 @@ from typing import Any
 from lmgym.lmchallenge.logs.compare import GameComparison
 from lmgym.lmchallenge.logs.version5.stats import columns, flat
 from lmgym.text.columns import table
+from lmgym.text.number_format import format_interval
 
 GAP = "  "
 
@@ -91,7 +92,7 @@ def comparison(rows: Sequence[GameComparison], keep: str) -> str:
                 name,
                 row.second_value,
                 None if row.difference is None else f"{row.difference:+.4f}",
-                None if row.low is None else f"{row.low:+.4f} to {row.high:+.4f}",
+                None if row.low is None else format_interval(row.low, row.high, "{:+.4f}".format),
                 _p(row.p),
                 _p(row.p_corrected),
                 row.verdict,

@@ -63,13 +63,13 @@ def test_small_amounts_have_one_form():
     }
     assert {rate: format_rate(rate) for rate in told} == told
     for ends, text in {
-        (0, 1e-8): "[0.00, < 0.001]",
-        (0.0, 0.0044): "[0.000, 0.004]",
-        (0.2, 0.5): "[0.20, 0.50]",
+        (0, 1e-8): "0.00 to < 0.001",
+        (0.0, 0.0044): "0.000 to 0.004",
+        (0.2, 0.5): "0.20 to 0.50",
     }.items():
         assert format_limits(*ends) == text
     *_, ten = at_k([(0, 20)])
-    assert (ten.k, ten.all_text, ten.all_interval) == (10, "0.00", "[0.00, < 0.001]")
+    assert (ten.k, ten.all_text, ten.all_interval) == (10, "0.00", "0.00 to < 0.001")
 
 
 def test_a_rate_that_stopped_early_has_no_interval():
@@ -160,7 +160,7 @@ def test_the_interval_of_one_case_has_a_width_and_contains_the_estimate(passed):
         assert row.all_low < row.all_high
         assert row.all_low <= row.all <= row.all_high
         for text in (row.any_interval, row.all_interval):
-            low, high = text.strip("[]").split(", ")
+            low, high = text.split(" to ")
             assert low != high
 
 
@@ -171,5 +171,5 @@ def test_several_cases_have_means_without_intervals():
 
 
 def test_an_interval_never_looks_like_a_point():
-    assert evidence(1000, 1000, 1.0).count_with_interval == "1000/1000 [0.996, 1.000]"
-    assert evidence(3, 8, 1.0).count_with_interval == "3/8 [0.14, 0.69]"
+    assert evidence(1000, 1000, 1.0).count_with_interval == "1000/1000 (0.996 to 1.000)"
+    assert evidence(3, 8, 1.0).count_with_interval == "3/8 (0.14 to 0.69)"

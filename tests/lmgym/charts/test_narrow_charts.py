@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from lmgym.charts.heatmap import heat_chart
 from lmgym.charts.intervals import RowMark, interval_rows
+from lmgym.charts.svg import text_width
 from lmgym.charts.xy import Point, xy_chart
 
 ROWS = [
@@ -54,3 +57,26 @@ def test_the_names_of_many_series_stand_below_each_other_where_the_drawing_is_na
     )
     assert width(narrow) <= 350 < width(wide)
     assert all(name in narrow for name in names)
+
+
+@pytest.mark.parametrize("second", ["", "A model"])
+def test_a_narrow_drawing_has_each_label_once_above_its_marks(second):
+    pair = [RowMark("A model", 0.5), RowMark(second, 0.6, series=1)]
+    narrow = str(interval_rows(pair, "Pairs", narrow=True))
+    [label] = re.findall(r'y="([\d.]+)"[^>]*>A model<', narrow)
+    first = re.search(r'cy="([\d.]+)"', narrow)
+    assert first
+    assert float(label) < float(first[1])
+    assert narrow.count("</text>") == str(interval_rows(pair[:1], "Pairs", narrow=True)).count("</text>")
+
+
+def test_the_label_of_a_point_ends_within_the_narrow_drawing():
+    points = [Point(x, 0.5, "A model with a name that is long", strong=True) for x in (1, 5, 10)]
+    drawing = str(xy_chart([("", points)], "Sizes", x_label="x", y_label="y", narrow=True))
+    assert width(drawing) <= 350
+    places = re.findall(r'<text x="([\d.]+)" y="[\d.]+" class="c-text( c-end)?">(A model[^<]*)<', drawing)
+    assert len(places) == 3
+    for x, is_left_of_it, text in places:
+        start = float(x) - text_width(text) if is_left_of_it else float(x)
+        assert start >= 0
+        assert start + text_width(text) <= width(drawing)

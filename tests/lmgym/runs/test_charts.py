@@ -48,7 +48,7 @@ def test_a_chart_says_what_it_shows() -> None:
 def test_every_value_has_a_point_with_its_numbers() -> None:
     tips = points(drawn(region_chart(["the", "noun", "verb"], two_conditions())))
     assert len(tips) == 6
-    assert "mismatch, 3 verb: 9.00 bits [8.00, 10.00]" in tips
+    assert "mismatch, 3 verb: 9.00 bits (8.00 to 10.00)" in tips
 
 
 def test_critical_regions_are_numbers_from_one() -> None:

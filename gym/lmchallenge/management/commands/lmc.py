@@ -66,7 +66,7 @@ def _model(slug: str, options: Mapping[str, Any]) -> Player:
         registered = RegisteredModel.objects.get(slug=slug)
     except RegisteredModel.DoesNotExist:
         raise LmcError(
-            f"There is no model {slug!r}.", "A model's slug is in the address of its page."
+            f"There is no model {slug!r}.", "A model's short name is the last part of its page's address."
         ) from None
     if not registered.is_hosted:
         raise LmcError(registered.not_hosted)
