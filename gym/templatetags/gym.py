@@ -26,6 +26,7 @@ from gym.runs.read.presenters import owner_name as owner_of_run
 from gym.templatetags import icons
 from lmgym.charts import regions
 from lmgym.charts.colour_steps import CONTRAST_EDGES, HEAT_EDGES, heat, rate_step
+from lmgym.charts.figure import Figure
 from lmgym.charts.svg import Markup, element
 from lmgym.runs.against_chance import ALPHA, Verdict
 from lmgym.runs.tables import IN_BITS
@@ -191,9 +192,18 @@ def last_of(values: Sequence[Any]) -> Any:
     return values[-1] if values else ""
 
 
-@register.filter
-def figure_cell(value: Any) -> str:
-    """Format a number in the table of a chart."""
+@register.simple_tag
+def figure_rows(figure: Figure) -> Markup:
+    """Render the rows of a chart's table. Not a template, because a suite's chart has hundreds of cells."""
+    return Markup("".join([_figure_row(*row) for row in figure.rows]))
+
+
+def _figure_row(first: Any, *others: Any) -> Markup:
+    cells = [element("td", None, _figure_cell(value)) for value in others]
+    return element("tr", None, element("th", {"scope": "row"}, _figure_cell(first)), *cells)
+
+
+def _figure_cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}".replace("-", "−")
     return MISSING if value is None else str(value)
@@ -358,6 +368,25 @@ def score_cells(score: Any, verdict: Verdict, chance: bool = False) -> Markup:
         _number_cell(f"{passed} / {judged}", value=str(passed), copy=f"{passed}\t{judged}"),
     ]
     return Markup("".join(cells))
+
+
+@register.simple_tag
+def ties_cell(run: SuiteRun, score: Any) -> Markup:
+    """Render the ties of a run's score, and the outcomes that are too close to call, as a table cell."""
+    if not run.has_surprisals:
+        return _number_cell(MISSING, value="", copy="")
+    close = score.too_close or 0
+    label = [element("span", {"class": "sub"}, f"{close} too close to call")] if close else []
+    return _number_cell(str(score.ties), *label, value=str(score.ties), copy=f"{score.ties}\t{close}")
+
+
+@register.simple_tag
+def margin_cell(score: Any) -> Markup:
+    """Render the mean margin of a score, with its interval if it has one, as a table cell."""
+    mean, low, high = score.mean_margin, score.margin_low, score.margin_high
+    label = [element("span", {"class": "sub"}, format_interval(low, high, signed))] if low is not None else []
+    copy = "\t".join(decimals(value, 4) for value in (mean, low, high))
+    return _number_cell(signed(mean), *label, value=decimals(mean, 4), copy=copy)
 
 
 def _number_cell(*children: str, value: str, copy: str | None = None) -> Markup:

@@ -85,13 +85,16 @@ def newest_done(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
     return runs.filter(_counts())
 
 
+_TEXTS_OF_THE_REVISION = [f"revision__{name}" for name in ("meta", "extra", "notices", "findings")]
+"""Fields that take long to read once for each of a thousand runs."""
+
+
 def latest_of_model(user: AnyUser, model: RegisteredModel) -> list[SuiteRun]:
     """Return `newest_done` of a model on the suites listed for the user, without prediction results. They share
     `model` as their model."""
     runs = newest_done(listed_runs(user).filter(model=model)).order_by("pk")
     light = runs.select_related(None).select_related("revision__suite")
-    heavy = [f"revision__{name}" for name in ("meta", "extra", "notices", "findings")]
-    rows = list(light.defer("region_summary", "provenance", "unknown_words", *heavy))
+    rows = list(light.defer("region_summary", "provenance", "unknown_words", *_TEXTS_OF_THE_REVISION))
     for run in rows:
         run.model = model
     return rows
@@ -116,7 +119,7 @@ def newest_and_unfinished(
     rows = _with_results(
         runs.filter(Q(pk__in=unfinished.values("pk")[:UNFINISHED]) | counted), results=results
     )
-    fetched = list(rows.defer("provenance"))
+    fetched = list(rows.defer("provenance", "unknown_words", *_TEXTS_OF_THE_REVISION))
     return [run for run in fetched if run.is_done], [run for run in reversed(fetched) if not run.is_done]
 
 
