@@ -1,5 +1,5 @@
 # make run       start a site with demo data, web server and worker at http://127.0.0.1:8000
-# make test      run the tests that need only Python
+# make test      run the tests that need only Python; CRAWL=yes adds those that request every address of the site
 # make test-all  run all tests, including those with a browser, services, real processes and other programs
 # make docs      build the documentation site in build/docs, and fail on any warning
 # All of them create a virtual environment if needed (.venv, or .venv-docs), and can be repeated.
@@ -22,7 +22,7 @@ run: $(VENV)/.runtime
 	$(BIN)/python manage.py serve --demo --host $(HOST) --port $(PORT)
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest $(PARALLEL) -m "not (browser or service or process or foreign or gpu or real_model or long)" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(PARALLEL) -m "not (browser or service or process or foreign or gpu or real_model or long$(if $(CRAWL),, or crawl))" $(PYTEST_ARGS)
 
 test-all: $(VENV)/.dev
 	@sh tests/install_browser.sh

@@ -40,6 +40,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
 
 KINDS = {
     "long": "take minutes; .ci/full runs them",
+    "crawl": "request every address as people with different rights; make test CRAWL=yes",
     "browser": "drive Chromium",
     "gpu": "need a GPU",
     "foreign": "need another program: LM Challenge, syntaxgym, lm-eval, minicons, llama.cpp, neuro-san, ProPara",

@@ -17,6 +17,7 @@ PATHS = json.loads(FILE.read_text(encoding="utf-8"))["paths"]
 TIMES = 2
 
 
+@pytest.mark.crawl
 @pytest.mark.parametrize("role", ROLES)
 def test_no_request_finds_an_answer_that_is_not_described(db, role):
     mine = sorted(PATHS)[ROLES.index(role) :: len(ROLES)]

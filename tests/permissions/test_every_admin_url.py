@@ -74,6 +74,7 @@ def enter(client, people, clerk, person: str) -> None:
         client.force_login(clerk if person == "clerk" else getattr(people, person))
 
 
+@pytest.mark.crawl
 @pytest.mark.parametrize("person", PEOPLE)
 def test_everybody_gets_what_the_rule_says(client, people, clerk, person):
     enter(client, people, clerk, person)

@@ -112,6 +112,7 @@ def _things_to_throw_away(name: str, people) -> list[str] | None:
     return None
 
 
+@pytest.mark.crawl
 @pytest.mark.parametrize("person", sections.PEOPLE)
 def test_everybody_gets_what_the_table_says(client, people, world, person):
     client.raise_request_exception = False  # a 500 counts as a wrong status; its traceback is in the log

@@ -146,6 +146,7 @@ def named(pages: dict[str, str], *words: str) -> list[str]:
     ]
 
 
+@pytest.mark.crawl
 @pytest.mark.parametrize("person", ["nobody", "charlie"])
 def test_no_page_names_the_people_of_an_unlisted_suite_to_its_readers(client, people, blind, person):
     if person != "nobody":

@@ -319,6 +319,7 @@ def leaks(pages: dict[str, str], *words: str) -> list[str]:
     return found
 
 
+@pytest.mark.crawl
 @pytest.mark.parametrize("person", ["nobody", "charlie"])
 def test_a_stranger_finds_no_word_of_private_things(client, people, start, person):
     if person != "nobody":
@@ -330,6 +331,7 @@ def test_a_stranger_finds_no_word_of_private_things(client, people, start, perso
     assert not found, "\n".join(found)
 
 
+@pytest.mark.crawl
 def test_who_shares_a_private_suite_finds_no_word_of_its_owners_private_model(client, people, start):
     client.force_login(people.bob)
     pages = crawl(client, start, 2500)

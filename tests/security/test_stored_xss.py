@@ -67,6 +67,7 @@ def assert_harmless(html: str, where: str) -> None:
     assert f"{SAFE.split('{{')[0]}14" not in html, f"{where}: it was read as a template"
 
 
+@pytest.mark.crawl
 def test_no_page_of_the_site_lets_it_out(client, people):
     world = plant(people)
     create_objects(people, world)

@@ -42,6 +42,7 @@ def test_a_searched_suite_list_answers_within_ten_queries_whatever_the_policies_
     assert _queries(client, f"/suites/?{query}") <= MOST
 
 
+@pytest.mark.crawl
 def test_every_list_and_detail_page_answers_within_ten_queries_however_many_rows(client, small):
     from gym.runs.models import PredictionResult, SuiteRun
 
