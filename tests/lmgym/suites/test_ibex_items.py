@@ -146,10 +146,10 @@ def test_every_json_value_is_a_literal(values):
 )
 def test_hostile_scripts_take_little_time_and_no_stack(part):
     start = time.process_time()
-    for script in (f"items = [{part * 60_000}", f"items = ['{part * 60_000}"):
+    for script in (f"items = [{part * 20_000}", f"items = ['{part * 20_000}"):
         with suppress(NoLiteral):
             literal_lists(script)
-    assert time.process_time() - start < 10
+    assert time.process_time() - start < 5
 
 
 ENTRIES = '[["a", 1], "Maze", {s: "It naps.", a: "x-x-x by."}],\n[["b", 1], "Maze", {s: "They nap."}],\n'
