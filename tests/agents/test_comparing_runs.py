@@ -54,6 +54,7 @@ def test_a_scoring_again_is_compared_iteration_by_iteration(client, run):
     assert changed(total) == (5, 0)
     assert total.p == pytest.approx(2 / 2**5)
     assert pair.cases[0].comparison == total
+    assert client.get(reverse("agent-compare"), {"a": run.key, "b": "nosuch"}).status_code == 404
     page = text_of(client.get(reverse("agent-compare"), {"a": run.key, "b": second.key}))
     assert "McNemar" in page
     assert "+0 −5" in page
@@ -93,6 +94,7 @@ def test_answers_are_scored_again_by_the_other_reading(client, people, run):
     run_pending()
     as_code = AgentRun.objects.latest("pk")
     assert answer.url == as_code.get_absolute_url()
+    assert "stored answers</a> scored again" in text_of(client.get(answer.url))
     assert (as_code.options["reading"], as_code.case_runs.get().passed) == ("reference-compatible", 0)
     assert changed(compare_runs(by_document, as_code).pairs[0].total) == (10, 0)
     page = text_of(client.get(run.get_absolute_url()))

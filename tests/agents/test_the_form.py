@@ -229,3 +229,39 @@ def test_comments_stay_when_nothing_is_changed(alice, people):
     assert make_case(suite).text == text
     alice.post(address, sent | {"success_ratio": "1/2"})
     assert make_case(suite).text != text
+
+
+def test_every_field_is_saved_and_an_invalid_one_changes_nothing(alice, people):
+    suite = make_suite(people.alice, cases={"hello": GOOD + "metadata: {user_id: joe}\n"})
+    address = reverse("agent-case-form", args=[suite.slug, make_case(suite).pk])
+    page = text_of(alice.get(address))
+    assert "hello" in page
+    given = {
+        "agent": "echo", "connections": "http, direct", "success_ratio": "2/3", "timeout_in_seconds": "20",
+        "turn-text": ["hello there", "and now", ""], "turn-response": ["text: {keywords: [hello, there]}", "", ""],
+        "turn-sly_data": ["x: 3", "", ""], "turn-timeout_in_seconds": ["", "1.5", ""],
+        "turn-continue_conversation": ["no", "yes", "yes"], "name": "hello", "check-count": "0",
+    }  # fmt: skip
+    assert alice.post(address, given).status_code == 302
+    read, _ = make_case(suite).parse()
+    assert read is not None
+    assert (read.ratio.text, read.connections, read.timeout) == ("2/3", ("http", "direct"), 20.0)
+    assert [turn.text for turn in read.interactions] == ["hello there", "and now"]
+    assert [turn.continues for turn in read.interactions] == [False, True]
+    assert read.interactions[0].sly_data == {"x": 3}
+    assert read.metadata == {"user_id": "joe"}
+    given["turn-response"][0] = "text: {keywords: "
+    answer = alice.post(address, given)
+    assert answer.status_code == 400
+    assert make_case(suite).parse()[0] == read
+
+
+def test_a_case_with_variables_has_no_form_and_one_with_comments_a_warning(alice, people):
+    text = "agent: echo # who\ninteractions: [{text: ${?KEY}}]"
+    suite = make_suite(
+        people.alice, cases={"key": text, "comment": "# c\n" + GOOD}, variables={"KEY": "hush-hush"}
+    )
+    page = text_of(alice.get(reverse("agent-case-form", args=[suite.slug, make_case(suite, "key").pk])))
+    assert "uses variables" in page
+    page = text_of(alice.get(reverse("agent-case-form", args=[suite.slug, make_case(suite, "comment").pk])))
+    assert "remove its comments" in page

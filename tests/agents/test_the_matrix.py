@@ -140,3 +140,17 @@ def test_agents_called_alike_have_two_columns_with_two_headings(client, people):
     compared = client.get(reverse("agent-compare"), {"first": first.key, "second": run.key}).content.decode()
     compared = " ".join(compared.split())
     assert all(f">{one}, " in compared for one in both)
+
+
+def test_versions_of_an_agent_are_columns_on_request(client, people):
+    suite, server = make_suite(people.alice), make_server(people.alice)
+    address, cases = suite.get_absolute_url(), suite.cases.all()
+    finished_run(suite, server, cases, age=2, server_version="old 0.9")
+    assert "by version" not in client.get(address).content.decode()
+    finished_run(suite, server, cases, age=1, server_version="new 1.0")
+    assert "by version" in client.get(address).content.decode()
+    page = client.get(address, {"by": "version"}).content.decode()
+    assert page.index("new 1.0</span>") < page.index("old 0.9</span>")
+    columns, rows = selectors.matrix(suite, people.alice, by_version=True)
+    assert [column.version for column in columns] == ["new 1.0", "old 0.9"]
+    assert all(cell.newest for row in rows for cell in row.cells)

@@ -32,21 +32,29 @@ def rows(data: bytes) -> list[dict]:
     return [json.loads(line) for line in data.splitlines()]
 
 
+@pytest.fixture(scope="module")
+def wp_log() -> bytes:
+    return call("run", PROGRAM, "wp", stdin=CORPUS)[1]
+
+
+@pytest.fixture(scope="module")
+def ic_log(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    vocabulary = tmp_path_factory.mktemp("words") / "words"
+    vocabulary.write_text("the\ncat\nhat\nsat\nmat\non\nan\nat\n")
+    return call("run", PROGRAM, "ic", "-n", "4", "-p", "0.4", str(vocabulary), stdin=CORPUS * 20)[1]
+
+
 @pytest.fixture
-def wp(tmp_path: Path) -> Path:
+def wp(tmp_path: Path, wp_log: bytes) -> Path:
     path = tmp_path / "wp.log"
-    path.write_bytes(call("run", PROGRAM, "wp", stdin=CORPUS)[1])
+    path.write_bytes(wp_log)
     return path
 
 
 @pytest.fixture
-def ic(tmp_path: Path) -> Path:
-    vocabulary = tmp_path / "words"
-    vocabulary.write_text("the\ncat\nhat\nsat\nmat\non\nan\nat\n")
+def ic(tmp_path: Path, ic_log: bytes) -> Path:
     path = tmp_path / "ic.log"
-    path.write_bytes(
-        call("run", PROGRAM, "ic", "-n", "4", "-p", "0.4", str(vocabulary), stdin=CORPUS * 20)[1]
-    )
+    path.write_bytes(ic_log)
     return path
 
 
@@ -63,13 +71,13 @@ def test_progress_and_warnings_go_to_standard_error():
     assert call("run", "--quiet", PROGRAM, "wp", stdin="a\tb\n")[2] == ""
 
 
-def test_a_run_can_go_on_after_a_break():
+def test_an_interrupted_run_can_be_resumed_at_a_line():
     whole = call("run", "-t", PROGRAM, "wp", stdin=CORPUS)[1]
     rest = call("run", "-t", "--skip", "2", PROGRAM, "wp", stdin=CORPUS)[1]
     assert whole.splitlines()[2:] == rest.splitlines()
 
 
-def test_lines_to_skip_are_not_told_of_a_log_that_has_some(tmp_path: Path):
+def test_skip_is_refused_for_a_log_that_has_lines(tmp_path: Path):
     path = tmp_path / "log"
     command = ("run", "--skip", "1", "--log", str(path), PROGRAM, "wp")
     assert call(*command, stdin=CORPUS)[0] == 0
@@ -80,7 +88,7 @@ def test_lines_to_skip_are_not_told_of_a_log_that_has_some(tmp_path: Path):
     assert path.read_bytes() == before
 
 
-def test_logs_and_corpora_may_be_packed(tmp_path: Path, wp: Path):
+def test_logs_and_corpora_may_be_compressed(tmp_path: Path, wp: Path):
     code, packed, _ = call("run", "--gzip", PROGRAM, "wp", stdin=gzip.compress(CORPUS.encode()))
     assert code == 0
     assert gzip.decompress(packed) == wp.read_bytes()
@@ -160,7 +168,7 @@ def test_lines_without_a_user_are_one_part(wp: Path):
         (b'{"userId": "aaa",\n "wordPredictions": []}\n', "write each object on one line"),
     ],
 )
-def test_what_is_no_log_is_refused_with_the_place(log: bytes, words: str):
+def test_an_invalid_log_is_refused_with_the_place(log: bytes, words: str):
     code, _, err = call("stats", stdin=log)
     assert code == 2
     assert words in err
@@ -170,7 +178,7 @@ def test_what_is_no_log_is_refused_with_the_place(log: bytes, words: str):
     ("result", "game"),
     [({"completions": [["a"]]}, "wc"), ({"logp": None}, "we or ce"), ({"results": []}, "wr")],
 )
-def test_a_log_of_version_5_is_refused_by_its_name(tmp_path: Path, result: dict, game: str):
+def test_a_log_of_version_5_is_refused_with_the_name_of_its_game(tmp_path: Path, result: dict, game: str):
     log = tmp_path / "five.log"
     log.write_text(
         json.dumps({"user": None, "message": 0, "token": 0, "character": 0, "target": "a", **result})
@@ -181,7 +189,7 @@ def test_a_log_of_version_5_is_refused_by_its_name(tmp_path: Path, result: dict,
     assert "A log of LM Challenge 4 is needed (wp, tc, ic)" in err
 
 
-def test_a_search_and_its_cross_validation(ic: Path):
+def test_the_best_mixture_is_searched_and_cross_validated(ic: Path):
     code, out, err = call("ic-opt", "-vv", "-o", "-4:0:3", "-a", "0:1:5", "--cross-validate", str(ic))
     assert code == 0
     found = json.loads(out)
@@ -193,7 +201,7 @@ def test_a_search_and_its_cross_validation(ic: Path):
     assert row["words"] == 120
 
 
-def test_colours_of_one_log_and_of_a_difference(wp: Path, ic: Path):
+def test_one_log_and_a_difference_are_shown_in_colour(wp: Path, ic: Path):
     assert "\x1b[" in call("pretty", str(wp))[1].decode()
     assert call("pretty", str(wp), str(wp))[1].decode() == "the cat sat \n\non the mat \n"
     code, out, err = call("pretty", str(ic))
@@ -208,7 +216,7 @@ def test_colours_of_one_log_and_of_a_difference(wp: Path, ic: Path):
     assert "different texts" in err
 
 
-def test_the_first_line_says_whose_log_it_is_whatever_keys_the_corpus_had(tmp_path: Path):
+def test_the_first_line_decides_the_game_whatever_keys_the_corpus_has(tmp_path: Path):
     rows = [{"userId": n, "textCompletions": [{"target": "the cat"}]} for n in range(3)]
     plain, odd = tmp_path / "plain", tmp_path / "odd"
     plain.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -222,7 +230,7 @@ def test_the_first_line_says_whose_log_it_is_whatever_keys_the_corpus_had(tmp_pa
     assert json.loads(out)["comparisons"][0]["difference"] == 0
 
 
-def test_more_figures(wp: Path, ic: Path, tmp_path: Path):
+def test_stats_more_adds_metrics_of_each_game(wp: Path, ic: Path, tmp_path: Path):
     more = json.loads(call("stats", "--more", str(wp))[1])["more"]
     assert more["bits_per_character"]["n"] == 6
     assert "8 bits" in more["bits_per_character"]["oov_policy"]
@@ -234,7 +242,7 @@ def test_more_figures(wp: Path, ic: Path, tmp_path: Path):
     assert "cross_validated" in json.loads(call("stats", "--more", str(ic))[1])["more"]
 
 
-def test_the_learner_speaks_the_api():
+def test_serve_adaptive_answers_the_protocol():
     commands = "train\tthe cat\nclear\ntrain\tthe dog\npredict\tthe \nnonsense\npredict\tthe \tdog\tcow\n"
     code, out, err = call("serve", "--model", "adaptive", stdin=commands)
     first, second = out.decode().splitlines()
@@ -244,7 +252,7 @@ def test_the_learner_speaks_the_api():
     assert "unknown command 'nonsense'" in err
 
 
-def test_corpora_change_their_form():
+def test_corpora_are_converted_between_text_and_json():
     code, out, _ = call("corpus", "to-json", "--user", "me", "--timestamps", stdin="a\nb c\n")
     assert rows(out) == [
         {"userId": "me", "timestamp": 1, "text": "a"},
@@ -256,14 +264,14 @@ def test_corpora_change_their_form():
     assert "the text contains a newline" in err
 
 
-def test_a_corpus_is_checked():
+def test_corpus_check_shows_tokens_and_warnings():
     found = json.loads(call("corpus", "check", stdin="it's \t💩\n")[1])
     assert found["shown"][0]["tokens"] == [[0, 4], [6, 7]]
     assert [warning["code"] for warning in found["warnings"]] == ["tab"]
 
 
 @pytest.mark.parametrize("cut", [1, 9, 20])
-def test_a_packed_file_that_is_cut_off_is_said_to_be(tmp_path: Path, wp: Path, cut: int):
+def test_a_truncated_gzip_file_is_named_as_damaged(tmp_path: Path, wp: Path, cut: int):
     log, words = tmp_path / "cut.log", tmp_path / "cut.words"
     log.write_bytes(gzip.compress(wp.read_bytes())[:-cut])
     words.write_bytes(gzip.compress(b"the\ncat\n" * 50)[:-cut])
@@ -280,21 +288,21 @@ def test_a_packed_file_that_is_cut_off_is_said_to_be(tmp_path: Path, wp: Path, c
         assert (code, f"{name}: the gzip data is damaged" in err) == (2, True), arguments
 
 
-def test_options_that_a_player_does_not_know_are_named():
+def test_unknown_options_of_a_player_are_named():
     code, _, err = call("run", "-o", '{"foo": 1}', "adaptive", "wp", stdin=CORPUS)
     assert code == 2
     assert "foo" in err
     assert call("run", "-o", '{"unseen": "x"}', "adaptive", "wp", stdin=CORPUS)[0] == 2
 
 
-def test_a_packed_log_that_could_not_be_gone_on_with_is_refused(tmp_path: Path):
+def test_gzip_with_a_log_file_is_refused_because_it_cannot_be_resumed(tmp_path: Path):
     code, _, err = call("run", "--gzip", "--log", str(tmp_path / "log"), "adaptive", "wp", stdin=CORPUS)
     assert code == 2
     assert "--gzip" in err
     assert not (tmp_path / "log").exists()
 
 
-def test_a_range_may_be_fine(ic: Path):
+def test_a_range_may_have_a_thousand_steps(ic: Path):
     code, out, _ = call("ic-opt", "-a", "0:1:1001", "-o", "-4", str(ic))
     assert code == 0
     assert 0 <= json.loads(out)["alpha"] <= 1
@@ -340,7 +348,7 @@ def test_logs_on_one_text_are_compared_with_the_first(tmp_path: Path, wp: Path):
     assert "different text" in err
 
 
-def test_logs_of_different_games_on_one_text_are_refused_by_their_games(tmp_path: Path):
+def test_logs_of_different_games_are_refused_with_their_names(tmp_path: Path):
     (tmp_path / "wp.log").write_text(
         '{"wordPredictions": [{"target": "tea", "rank": 1, "score": -1}, {"target": "now"}]}\n'
     )
@@ -368,7 +376,7 @@ def test_a_log_without_words_is_compared_by_all_tokens(tmp_path: Path, wp: Path)
 
 
 @pytest.mark.parametrize(("text", "cluster"), [(CORPUS, "user"), ("one line\n", "line")])
-def test_a_single_cluster_is_no_test(tmp_path: Path, text: str, cluster: str):
+def test_a_single_cluster_cannot_be_tested(tmp_path: Path, text: str, cluster: str):
     log = tmp_path / "one.log"
     log.write_bytes(call("run", PROGRAM, "wp", stdin=text)[1])
     (row,) = json.loads(call("compare", "--cluster", cluster, str(log), str(log))[1])["comparisons"]
@@ -393,26 +401,26 @@ class Terminal(io.BytesIO):
         return True
 
 
-def read_by_people(*argv: str) -> str:
+def on_terminal(*argv: str) -> str:
     out = Terminal()
     assert main(argv, "lmc", streams=Streams(io.BytesIO(), out, io.StringIO())) == 0
     return out.getvalue().decode()
 
 
-def test_a_terminal_gets_tables_and_the_words_of_the_colours(wp: Path, tmp_path: Path):
-    lines = [line.split() for line in read_by_people("stats", "-f", "all", str(wp)).splitlines()]
+def test_a_terminal_gets_tables_and_a_legend(wp: Path, tmp_path: Path):
+    lines = [line.split() for line in on_terminal("stats", "-f", "all", str(wp)).splitlines()]
     assert lines[0] == [wp.name]
     assert ["words", "6"] in lines
     assert ["mrr", f"{json.loads(call('stats', '-f', 'all', str(wp))[1])[0]['mrr']:.4f}"] in lines
-    assert read_by_people("stats", "-p", "line", str(wp)).splitlines()[1].split()[:2] == ["line", "lines"]
-    assert json.loads(read_by_people("stats", "-o", "json", str(wp)))
+    assert on_terminal("stats", "-p", "line", str(wp)).splitlines()[1].split()[:2] == ["line", "lines"]
+    assert json.loads(on_terminal("stats", "-o", "json", str(wp)))
     better = tmp_path / "better.log"
     better.write_bytes(call("run", "-t", "adaptive", "wp", stdin=CORPUS)[1])
-    table = read_by_people("compare", str(wp), str(better), "-f", "all")
+    table = on_terminal("compare", str(wp), str(better), "-f", "all")
     assert "baseline" in table
     assert f"Difference: log − {wp.name}. Token filter: all." in table
     assert call("compare", str(wp), str(better), "-f", "all", "-o", "table")[1].decode() == table
-    assert "not predicted" in read_by_people("pretty", str(wp))
+    assert "not predicted" in on_terminal("pretty", str(wp))
     assert b"not predicted" not in call("pretty", str(wp))[1]
 
 
@@ -427,13 +435,13 @@ def test_a_table_names_the_user_of_each_part(tmp_path: Path):
     assert [line.split()[0] for line in table[3:]] == ["1", "2", "3"]
 
 
-def test_a_terminal_gets_the_words_of_the_colours_of_a_difference(tmp_path: Path, wp: Path):
-    told = read_by_people("pretty", str(wp), str(wp)).splitlines()[-1]
-    assert "better rank" in told
-    assert "not predicted" not in told, "the words of a single log do not explain a difference"
+def test_a_terminal_gets_the_legend_of_a_difference(tmp_path: Path, wp: Path):
+    legend = on_terminal("pretty", str(wp), str(wp)).splitlines()[-1]
+    assert "better rank" in legend
+    assert "not predicted" not in legend, "the legend of a single log does not explain a difference"
     five = tmp_path / "wc.log"
     five.write_bytes(call("run", PROGRAM, "wc", stdin=CORPUS)[1])
-    assert "completed earlier" in read_by_people("diff", str(five), str(five)).splitlines()[-1]
+    assert "completed earlier" in on_terminal("diff", str(five), str(five)).splitlines()[-1]
     assert b"better rank" not in call("pretty", str(wp), str(wp))[1]
     assert b"completed earlier" not in call("diff", str(five), str(five))[1]
 
@@ -469,7 +477,7 @@ def test_a_number_out_of_range_is_refused_with_its_bounds(argv, says, capsys):
     assert (error.value.code, says in capsys.readouterr().err) == (2, True)
 
 
-def test_a_file_that_cannot_be_read_is_named_in_words(tmp_path: Path, wp: Path):
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, wp: Path):
     missing = tmp_path / "nofile"
     for argv in (
         ["stats", str(missing)],
@@ -508,14 +516,14 @@ def test_options_may_stand_anywhere(wp: Path):
         (("corpus", "-f", "json", "check"), "lmc corpus TOOL -f"),
     ],
 )
-def test_an_option_in_front_of_what_it_belongs_to_is_told_where_it_goes(argv, says, capsys):
+def test_a_misplaced_option_gets_a_message_where_it_belongs(argv, says, capsys):
     with pytest.raises(SystemExit):
         call(*argv)
     assert says in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["stats", "pretty", "ic-opt", "validate"])
-def test_a_zip_is_called_a_zip(command, tmp_path: Path):
+def test_a_zip_archive_is_refused_as_one(command, tmp_path: Path):
     log = tmp_path / "logs.zip"
     with zipfile.ZipFile(log, "w") as packed:
         packed.writestr("wp.log", "{}")

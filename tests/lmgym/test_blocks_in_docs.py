@@ -55,7 +55,7 @@ BLOCKS = [
     ("coming-from.md", "lm-eval", "python", 1, NOT + "needs files that the page describes; only its syntax is checked"),
     ("coming-from.md", "syntaxgym", "", 2, NOT + "needs Docker, as the page says"),
     ("commands.md", "Commands", "sh", 1, CALLS),
-    ("commands.md", "Completion", "sh", 1, "tests/lmgym/test_commands.py: the scripts, not where they are written"),
+    ("commands.md", "Completion", "sh", 1, "tests/lmgym/test_command_help.py: the scripts, not where they are written"),
     ("demo.md", "Rebuilding the models", "", 1, HOURS),
     ("demo.md", "The n-gram backend", "python", 1, EXAMPLES),
     ("deploy.md", "1. Packages, user, folders", "sh", 3, DEPLOY),

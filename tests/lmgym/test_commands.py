@@ -1,11 +1,9 @@
-"""The command `lmgym`: evaluate, score, lint, convert, compare, LM Challenge, help and shell completion."""
+"""The command `lmgym` on files: evaluate, score, lint, convert, compare and LM Challenge."""
 
 from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -13,16 +11,12 @@ import pandas as pd
 import pytest
 
 import lmgym
-from lmgym.cli import COMMANDS, SHELLS, help_page, main
-from lmgym.files.workbooks import write_xlsx
+from lmgym.cli import main
 from lmgym.models.backends.ngram_file import save_model
 from lmgym.models.backends.ngram_model import train_ngram
 from lmgym.runs.other_programs import blimp_jsonl
-from tests.lmgym.conftest import CONFORMANCE, ROOT
 from tests.lmgym.suites.documents import suite_bytes, suite_json
 
-SHEET = [["item", "condition", "Sujet", "Verb"], [1, "a", "L'été", "vient"], [1, "b", "L'été", "viennent"]]
-ROWS = "item,condition,Subject,Verb\n1,été,La fée,vient\n1,b,La fée,viennent\n"
 SENTENCES = ["The woman plays all day.", "The boys run all day.", "My old friend sings all day."]
 
 
@@ -197,8 +191,6 @@ def test_convert_takes_the_format_from_the_extension(capsysbinary, tmp_path) -> 
         (["compare", "none", "none"], "lmgym evaluate SUITE -m MODEL --save none"),
         (["convert", "agreement.json", "--to", "lm-eval"], "--output"),
         (["convert", "conjunction.json", "--to", "blimp"], "is not a single comparison"),
-        (["lint", "latin.csv"], "--encoding windows-1252: 1,été,La fée,vient"),
-        (["lint", "two.xlsx"], 'Sheets: Main, Fillers. For example: --sheet "Main"'),
         (["lmc", "run", "model:nowhere", "wp"], "No model found: there is no folder or file nowhere."),
         (["evaluate", "none.json", "-m", "MODEL"], "none.json: No such file"),
         (["evaluate", "no*.json", "-m", "MODEL"], "No file matches no*.json"),
@@ -224,63 +216,10 @@ def test_invalid_calls_print_one_message_and_exit_2(capsysbinary, tmp_path, mode
     (tmp_path / "broken.json").write_text('{"items": []')
     both = "(2;%match%) < (2;%mismatch%) & (2;%match%) < 9"
     (tmp_path / "conjunction.json").write_bytes(suite_bytes(formulas=(both,)))
-    (tmp_path / "latin.csv").write_bytes(ROWS.encode("windows-1252"))
-    (tmp_path / "two.xlsx").write_bytes(write_xlsx([("Main", SHEET), ("Fillers", SHEET)]).read())
     status, out, err = run(capsysbinary, *(model if word == "MODEL" else word for word in argv))
     assert (status, out) == (2, "")
     assert said in err
     assert "Traceback" not in err
-
-
-@pytest.mark.parametrize(
-    ("given", "line"),
-    [
-        ("evaluate a.json --modl x", "lmgym evaluate: unknown option --modl. Did you mean --model?"),
-        ("lint a.json --qqqq", "lmgym lint: unknown option --qqqq."),
-        ("score -x", "lmgym score: unknown option -x."),
-        ("lmc stats --filtr all a.log", "lmgym lmc stats: unknown option --filtr. Did you mean --filter?"),
-        (
-            "lmc stast a.log --filter x",
-            "lmgym lmc: argument COMMAND: unknown value 'stast'. Did you mean stats?",
-        ),
-        (
-            "agents agenttest --formt json",
-            "lmgym agents agenttest: unknown option --formt. Did you mean --format?",
-        ),
-        ("lint", "lmgym lint: the following arguments are required: SUITE."),
-    ],
-)
-def test_arguments_that_cannot_be_read_are_one_line_without_usage(capsysbinary, given, line) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(given.split())
-    program = line.partition(":")[0]
-    assert (ended.value.code, capsysbinary.readouterr().err.decode()) == (
-        2,
-        f"{line} See {program} --help.\n",
-    )
-
-
-def test_sheet_and_encoding_can_be_chosen(capsysbinary, tmp_path) -> None:
-    (tmp_path / "latin.csv").write_bytes(ROWS.encode("windows-1252"))
-    (tmp_path / "two.xlsx").write_bytes(write_xlsx([("Main", SHEET), ("Fillers", SHEET)]).read())
-    assert run(capsysbinary, "lint", "latin.csv", "--encoding", "windows-1252")[0] == 0
-    status, out, _ = run(capsysbinary, "convert", "two.xlsx", "--sheet", "Fillers", "--to", "tsv")
-    assert (status, out.splitlines()[1]) == (0, "1\ta\tL'été\tvient")
-    status, _, err = run(capsysbinary, "lint", "two.xlsx", "--sheet", "Other")
-    assert status == 2
-    assert "has no sheet “Other”; it has “Main”, “Fillers”" in err
-    assert lmgym.load_suite("latin.csv", encoding="windows-1252").conditions == ("été", "b")
-    with pytest.raises(lmgym.errors.InvalidArgument, match="'klingon' is not a supported encoding"):
-        lmgym.load_suite("latin.csv", encoding="klingon")
-
-
-def test_names_of_a_table_are_replaced_or_left_out(capsysbinary, tmp_path) -> None:
-    (tmp_path / "rows.csv").write_text(ROWS, encoding="utf-8")
-    words = ("convert", "rows.csv", "--to", "tsv", "--conditions", "été=a = b", "--conditions", "b=")
-    status, out, _ = run(capsysbinary, *words)
-    assert (status, [line.split("\t")[1] for line in out.splitlines()]) == (0, ["condition", "a = b"])
-    status, _, err = run(capsysbinary, "lint", "rows.csv", "--regions", "Vrb=V")
-    assert (status, "regions: 'Vrb' is not in the table" in err) == (2, True)
 
 
 def test_minimal_pairs_are_written_in_the_sites_format(capsysbinary, tmp_path) -> None:
@@ -322,82 +261,6 @@ def test_lmc_run_accepts_a_model_path(capsysbinary, monkeypatch, tmp_path, model
     assert [one["target"] for one in json.loads(line)["wordPredictions"]][:2] == ["The", "woman"]
 
 
-def test_commands_page_matches_the_parsers() -> None:
-    """If the page is outdated, run python -m lmgym.cli.help_page."""
-    assert help_page.FILE.read_text(encoding="utf-8") == help_page.page()
-    assert all(f"\n## lmgym {name}\n" in help_page.page() for name in COMMANDS)
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-def test_completion_scripts_contain_commands_and_options(capsysbinary, shell) -> None:
-    pytest.importorskip("shtab")
-    status, out, _ = run(capsysbinary, "--print-completion", shell)
-    assert status == 0
-    assert all(name in out for name in COMMANDS)
-    assert "fail-under" in out
-
-
-@pytest.mark.parametrize(
-    "name", [name for name, (module, _) in COMMANDS.items() if module != "lmgym.cli.site"]
-)
-def test_every_command_has_help(capsysbinary, name) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([name, "--help"])
-    assert ended.value.code == 0
-    assert f"usage: lmgym {name}" in capsysbinary.readouterr().out.decode()
-
-
-def test_help_lists_commands_without_importing_large_packages() -> None:
-    code = (
-        "import sys; from lmgym.cli import main; main(['--help']);"
-        "print(sorted({'torch', 'transformers', 'pandas', 'scipy', 'numpy'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.endswith("[]\n")
-    assert all(name in done.stdout for name in COMMANDS)
-
-
-def test_ambiguous_columns_are_an_error_that_suggests_an_option(capsysbinary, model) -> None:
-    path = CONFORMANCE.parent / "cases" / "author" / "pcibex_wide.csv"
-    if not path.is_file():
-        pytest.skip(f"no such file: {path}")
-    status, _, err = run(capsysbinary, "lint", str(path))
-    assert status == 2
-    assert "For example: --columns " in err
-
-
-def test_pairs_are_an_error_that_lists_the_answers_and_an_option_gives_one(
-    capsysbinary, tmp_path, model
-) -> None:
-    (tmp_path / "pairs.csv").write_text(
-        "one,other\nThe owl hoots.,The owl hoot.\nThe owls hoot.,The owls hoots.\n"
-    )
-    status, _, err = run(capsysbinary, "lint", "pairs.csv")
-    assert status == 2
-    assert "For example: --columns A=condition_text,B=condition_text\n  --prediction one: “one” should" in err
-    columns = ("--columns", "A=condition_text,B=condition_text")
-    status, out, err = run(capsysbinary, "convert", "pairs.csv", *columns, "--prediction", "one")
-    assert status == 0
-    assert json.loads(out)["predictions"][0]["formula"] == "(*;%one%) < (*;%other%)"
-    assert "A pair passes if “one” has the lower total surprisal" in err
-
-
-def test_answers_about_a_whole_sheet_are_options(capsysbinary, tmp_path, model) -> None:
-    (tmp_path / "cut.tsv").write_text("Owls\nNr\tForm\tx\n1\ta\tThe owl/hoots.\n1\tb\t*The owl/hoot.\n")
-    given = ("cut.tsv", "--columns", "A=item,B=condition,C=text", "--header", "2")
-    _, _, err = run(capsysbinary, "lint", *given)
-    assert "Choose:\n  --marks remove" in err
-    status, out, _ = run(capsysbinary, "convert", *given, "--marks", "remove", "--cut", "/", "--to", "tsv")
-    assert status == 0
-    assert out.splitlines()[2].split("\t")[2:] == ["The owl", "hoot."]
-
-
-def test_a_closed_pipe_ends_the_command_quietly() -> None:
-    command = f"{sys.executable} -m lmgym --help | head -0; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 def test_output_extension_sets_the_format_unless_format_is_set(capsysbinary, tmp_path, model) -> None:
     assert run(capsysbinary, "evaluate", "agreement.json", "-m", model, "-o", "rates.json")[0] == 0
     assert json.loads((tmp_path / "rates.json").read_text())[0]["suite"] == "agreement"
@@ -406,24 +269,6 @@ def test_output_extension_sets_the_format_unless_format_is_set(capsysbinary, tmp
     given = ("evaluate", "agreement.json", "-m", model, "--format", "csv", "-o", "rates.md")
     assert run(capsysbinary, *given)[0] == 0
     assert (tmp_path / "rates.md").read_text().startswith("suite,")
-
-
-def test_ignored_reading_options_are_reported(capsysbinary, tmp_path) -> None:
-    given = ("--sheet", "Main", "--encoding", "windows-1252")
-    status, _, err = run(capsysbinary, "lint", "agreement.json", *given)
-    assert (status, err) == (0, "agreement.json is JSON; ignored: --sheet, --encoding\n")
-    (tmp_path / "latin.csv").write_bytes(ROWS.encode("windows-1252"))
-    assert (
-        run(capsysbinary, "lint", "latin.csv", *given)[2] == "latin.csv is not a workbook; ignored: --sheet\n"
-    )
-
-
-@pytest.mark.parametrize("seconds", ["-1", "nan", "inf", "soon"])
-def test_timeout_is_a_number_of_seconds(capsysbinary, seconds) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["wait", "run-1", "--timeout", seconds])
-    assert ended.value.code == 2
-    assert f"'{seconds}' is not a number of seconds" in capsysbinary.readouterr().err.decode()
 
 
 def test_unknown_output_extension_is_refused(capsysbinary, tmp_path) -> None:

@@ -78,7 +78,7 @@ def test_errors_come_first():
 # Formulas
 
 
-def test_references_to_nothing_in_a_document_that_was_edited():
+def test_a_formula_with_a_region_that_does_not_exist_is_an_error():
     doc = golden("clean.json")
     shorter = type(doc)(**{**parts(doc), "region_names": doc.region_names[:2], "sentences": cut(doc, 2)})
     finding = lint(shorter)[0]
@@ -86,7 +86,7 @@ def test_references_to_nothing_in_a_document_that_was_edited():
     assert "no region 3" in finding.message
 
 
-def test_formulas_that_cannot_be_read():
+def test_a_formula_with_a_syntax_error_is_an_error_with_its_place():
     doc = golden("clean.json")
     broken = type(doc)(**{**parts(doc), "predictions": (type(doc.predictions[0])("1 <"),)})
     assert lint(broken)[0].code == "formula-error"
@@ -114,7 +114,7 @@ def test_identical_sentences_that_no_formula_compares_are_a_warning():
 
 
 @pytest.mark.parametrize("formula", ["(1;%a%) > (1;%b%)", "[(1;%a%) > (1;%b%)] & [(2;%a%) > (2;%b%)]"])
-def test_regions_before_the_difference_cannot_be_compared(formula):
+def test_comparing_regions_before_the_first_difference_is_an_error(formula):
     (finding,) = found(factorial(formula=formula), "tie-risk")
     assert (finding.severity, finding.where) == ("error", "prediction 1")
     assert "in every item, region 1 (Subject) of a and region 1 (Subject) of b" in finding.message
@@ -127,7 +127,7 @@ def test_a_tie_in_one_half_of_an_or_is_a_warning():
     assert "one of its comparisons is a tie" in finding.message
 
 
-def test_a_comparison_that_always_holds():
+def test_a_comparison_that_always_holds_is_a_warning():
     (finding,) = found(factorial(formula="(1;%a%) >= (1;%b%)"), "tie-risk")
     assert finding.severity == "warning"
     assert "always holds" in finding.message
@@ -144,7 +144,7 @@ def test_a_comparison_that_always_holds():
         "abs((2;%a%) - (2;%b%)) > 3",
     ],
 )
-def test_comparisons_that_models_can_decide_are_left_alone(formula):
+def test_comparisons_that_models_can_decide_have_no_finding(formula):
     assert not found(factorial(formula=formula), "tie-risk", "identical-sentences")
 
 
@@ -154,7 +154,7 @@ def test_totals_of_the_same_sentence_are_a_tie():
     assert (finding.severity, finding.where) == ("error", "item 4")
 
 
-def test_a_whole_sentence_is_a_sum_beside_another_metric():
+def test_a_whole_sentence_is_a_sum_whatever_the_metric():
     rows = (("Vera #", "she", "left."), ("Vera #", "the young woman", "left."))
     document = factorial(formula="(*;%a%) < (*;%b%)", rows=rows)
     assert found(document, "sum-beside-metric") == []
@@ -203,13 +203,13 @@ def test_items_that_deviate_alike_share_one_finding():
     assert finding.where == "items 2, 5, region 3 (Rest)"
 
 
-def test_three_of_four_items_are_a_design():
+def test_three_of_four_equal_items_make_a_pattern():
     odd = (("A cat", "sleeps", "now"), ("A cat", "sleep", "late"))
     (finding,) = found(factorial(number=4, item3=odd), "odd-equality-pattern")
     assert finding.where.startswith("item 3")
 
 
-def test_no_design_no_finding():
+def test_half_of_the_items_or_three_items_make_no_pattern():
     varied = {f"item{n}": (("A cat", "sleeps", "now"), ("A cat", "sleep", "late")) for n in range(1, 6)}
     assert not found(factorial(**varied), "odd-equality-pattern", "swapped-conditions")
     assert not found(factorial(number=3, item1=varied["item1"]), "odd-equality-pattern")
@@ -233,7 +233,7 @@ def test_another_word_in_a_compared_region_is_a_warning_while_most_items_agree(n
     )
 
 
-def test_half_of_the_items_are_no_majority():
+def test_half_of_the_items_are_not_a_majority():
     assert not found(confounded(4), "odd-equality-pattern")
 
 
@@ -258,14 +258,14 @@ def test_an_optional_region_may_be_missing_in_the_whole_item():
     assert not found(factorial(item3=without), "odd-empty-region", "odd-equality-pattern")
 
 
-def test_text_where_the_design_has_none():
+def test_text_in_a_region_that_is_empty_in_other_items_is_found():
     rows = (("The # cat", "sleeps", ""), ("The # cat", "sleep", "now"))
     odd = (("The cat", "sleeps", "now"), ("The cat", "sleep", "now"))
     (finding,) = found(factorial(rows=rows, item4=odd), "odd-empty-region")
     assert finding.message.startswith("“now” in a, where the other items have nothing")
 
 
-def test_a_swap_of_two_regions_only():
+def test_two_swapped_regions_are_found():
     rows = (
         ("I know what", "# saw", "", "there"),
         ("I know that", "# saw", "", "there"),
@@ -285,7 +285,7 @@ def test_a_swap_of_two_regions_only():
     assert finding.severity == "error"
 
 
-def test_marks_and_capitals_that_differ_from_the_other_items():
+def test_final_punctuation_and_capitals_unlike_other_items_are_found():
     odd = (("the word3 cat", "sleeps", "now"), ("The word3 cat", "sleep", "now."))
     findings = found(factorial(item3=odd), "final-punctuation", "initial-capital")
     assert [(f.code, f.severity, f.where) for f in findings] == [
@@ -306,13 +306,13 @@ def test_marks_and_capitals_that_differ_from_the_other_items():
 @pytest.mark.parametrize(
     ("content", "doubled"), [("of of", True), ("The the", True), ("that that", False), ("had had", False)]
 )
-def test_words_typed_twice(content, doubled):
+def test_doubled_words_are_found_unless_grammatical(content, doubled):
     odd = (("The cat", content, "now"), ("The cat", "sleep", "now"))
     assert bool(found(factorial(item3=odd), "doubled-word")) is doubled
 
 
 @pytest.mark.parametrize("content", ["'s", "n't", "-ly", "’ll", "'d been"])
-def test_clitics_and_endings_at_the_start_of_a_region(content):
+def test_clitics_and_endings_at_the_start_of_a_region_are_found(content):
     rows = (("The # cat", content, "now"), ("The # cat", "sleep", "now"))
     (finding,) = found(factorial(rows=rows), "straddle-risk")
     assert (finding.severity, finding.where) == ("warning", "region 2 (Verb)")
@@ -320,7 +320,7 @@ def test_clitics_and_endings_at_the_start_of_a_region(content):
 
 
 @pytest.mark.parametrize("content", ["'tis", "don't", "well-known", "5"])
-def test_other_words_with_marks_are_left_alone(content):
+def test_other_words_with_apostrophes_or_hyphens_have_no_finding(content):
     rows = (("The # cat", content, "now"), ("The # cat", "sleep", "now"))
     assert not found(factorial(rows=rows), "straddle-risk")
 
@@ -340,7 +340,7 @@ def test_punctuation_at_the_start_of_a_region_is_a_remark_about_the_join_policy(
         (("now", "…"), "“ …”;", "attach it to the preceding region"),
     ],
 )
-def test_the_remark_names_the_marks_that_are_there(marks, spelled, remedy):
+def test_the_remark_names_the_punctuation_in_the_text(marks, spelled, remedy):
     rows = (("The # cat", "sleeps", marks[0]), ("The # cat", "sleep", marks[1]))
     (finding,) = found(factorial(rows=rows), "straddle-risk")
     assert spelled in finding.hint
@@ -364,7 +364,7 @@ def one_in_ten(odd: str, usual: str = "The # cat sleeps") -> dict[str, Any]:
         "a unimportant man",
     ],
 )
-def test_an_article_that_does_not_fit_its_word(text):
+def test_an_article_that_does_not_fit_its_word_is_found(text):
     (finding,) = found(one_in_ten(text), "a-or-an")
     assert (finding.severity, finding.where) == ("info", "item 3")
     assert "in a:" in finding.message
@@ -385,15 +385,15 @@ def test_an_article_that_does_not_fit_its_word(text):
         "a unanimous",
     ],
 )
-def test_articles_go_by_sound(text):
+def test_articles_are_judged_by_sound(text):
     assert not found(one_in_ten(f"The cat saw {text}"), "a-or-an")
 
 
-def test_articles_of_other_languages_are_left_alone():
+def test_articles_of_other_languages_have_no_finding():
     assert not found(one_in_ten("Il a appris", "Le # chat dort"), "a-or-an")
 
 
-def test_an_article_across_a_region_border():
+def test_an_article_before_a_region_boundary_is_found():
     odd = (("The cat is a", "eager", "now"), ("The cat is a", "lazy", "now"))
     usual = (("The # cat is a", "lazy", "now"), ("The # cat is a", "tired", "now"))
     (finding,) = found(factorial(rows=usual, item3=odd), "a-or-an")
@@ -410,7 +410,7 @@ def test_an_article_across_a_region_border():
         "The women who has left",
     ],
 )
-def test_a_verb_that_disagrees_with_the_noun_of_its_relative_clause(text):
+def test_a_verb_that_disagrees_with_the_noun_of_its_relative_clause_is_found(text):
     (finding,) = found(one_in_ten(text), "relative-agreement")
     assert (finding.severity, finding.where) == ("info", "item 3")
 
@@ -430,18 +430,18 @@ def test_a_verb_that_disagrees_with_the_noun_of_its_relative_clause(text):
         "One of those who are the best",
     ],
 )
-def test_agreement_that_may_well_be_meant_is_left_alone(text):
+def test_agreement_that_may_be_intended_has_no_finding(text):
     assert not found(one_in_ten(text), "relative-agreement")
 
 
 @pytest.mark.parametrize(
     ("code", "text"), [("relative-agreement", "The # nurse who were"), ("a-or-an", "The a apple #")]
 )
-def test_what_many_items_do_in_a_condition_is_the_design(code, text):
+def test_what_all_items_have_in_a_condition_is_the_design(code, text):
     assert not found(factorial(rows=((text, "x", "y"), ("The # nurse", "z", "y"))), code)
 
 
-def test_a_word_that_differs_where_only_the_rest_should():
+def test_a_region_that_begins_differently_in_one_item_is_found():
     rows = (("The # cat", "who was seen", "fell"), ("The # cat", "who was given", "fell"))
     odd = (("The third cat", "that was seen", "fell"), ("The third cat", "who was given", "fell"))
     (finding,) = found(factorial(rows=rows, item3=odd), "odd-word")
@@ -461,7 +461,7 @@ def test_words_that_differ_in_many_items_are_the_design():
 @pytest.mark.parametrize(
     "text", ["the teacher 's cat", "the cat slept .", "they do n't", "the cat , said I", "who slept ?"]
 )
-def test_text_cut_into_tokens(text):
+def test_pretokenised_text_is_found(text):
     (finding,) = found(one_in_ten(text), "pre-tokenised")
     assert (finding.severity, finding.where, finding.cells) == ("info", "region 1 (Subject)", ((3, "a", 1),))
 
@@ -469,11 +469,11 @@ def test_text_cut_into_tokens(text):
 @pytest.mark.parametrize(
     "text", ["the teacher's cat.", "rock 'n' roll", "the cat ... slept", "a .5 dose of it", "'tis the cat"]
 )
-def test_ordinary_text_is_not_taken_for_cut(text):
+def test_ordinary_text_is_not_taken_for_pretokenised(text):
     assert not found(one_in_ten(text), "pre-tokenised")
 
 
-def test_french_blanks_before_double_marks_are_no_cut_text():
+def test_french_spaces_before_punctuation_are_not_pretokenised():
     assert not found(one_in_ten("Le chat dort !", "Le # chat dort"), "pre-tokenised")
 
 
@@ -491,7 +491,7 @@ SPACES = "replace “_” with a space"
         ("The painter,/said I/whistles<|im_end|>", "“/”", SLASHES),
     ],
 )
-def test_marks_at_which_other_programs_cut_or_join_words(text, mark, remedy):
+def test_marks_that_separate_or_join_words_in_other_programs_are_found(text, mark, remedy):
     [finding] = found(factorial(rows=((f"# {text}", "x", "y"), (text, "z", "y"))), "slash-in-text")
     assert (finding.severity, finding.where) == ("warning", "region 1 (Subject)")
     assert finding.message.startswith(f"{mark} between words in 20 of 20 sentences, such as “word1 ")
@@ -500,17 +500,17 @@ def test_marks_at_which_other_programs_cut_or_join_words(text, mark, remedy):
 
 
 @pytest.mark.parametrize("text", ["The cat 1/2", "a <|im_end|> b", "12/3 cats", "__", "/"])
-def test_other_slashes_are_text(text):
+def test_other_slashes_and_underscores_have_no_finding(text):
     assert not found(factorial(rows=((text, "x", "y"), (text, "z", "y"))), "slash-in-text")
 
 
-def test_slashes_in_half_of_the_sentences_are_text():
+def test_slashes_in_half_of_the_sentences_have_no_finding():
     assert not found(
         factorial(rows=(("The # cat and/or dog", "x", "y"), ("The # cat", "z", "y"))), "slash-in-text"
     )
 
 
-def test_scripts_without_blanks():
+def test_scripts_without_spaces_get_a_hint_to_the_join_policy():
     rows = (("那只猫", "睡", "了"), ("那些猫", "睡", "着"))
     (finding,) = found(factorial(rows=rows), "straddle-risk")
     assert (finding.where, finding.severity) == ("suite", "warning")
@@ -520,14 +520,14 @@ def test_scripts_without_blanks():
 
 
 @pytest.mark.parametrize("character", ["\u200b", "\u00a0", "\u00ad", "\u202e", "\ufeff"])
-def test_characters_that_cannot_be_seen(character):
+def test_invisible_characters_are_found(character):
     odd = (("The cat", f"sl{character}eeps", "now"), ("The cat", "sleep", "now"))
     (finding,) = found(factorial(item3=odd), "invisible-character")
     assert f"U+{ord(character):04X}" in finding.message
     assert finding.cells == ((3, "a", 2),)
 
 
-def test_no_break_spaces_where_french_sets_them_are_no_accident():
+def test_no_break_spaces_of_french_punctuation_have_no_finding():
     rows = (
         ("«\u00a0Le # chat", "dort\u00a0!\u00a0»", "oui"),
         ("«\u00a0Le # chat", "dorme\u00a0!\u00a0»", "oui"),
@@ -542,7 +542,7 @@ SPECIAL = (
 
 
 @pytest.mark.parametrize("token", SPECIAL.split())
-def test_special_tokens_of_models_written_in_a_sentence(token):
+def test_special_tokens_in_a_sentence_are_found(token):
     odd = ((f"{token}The cat", "sleeps", "now"), ("The cat", f"sleep{token}", "now"))
     [finding] = found(factorial(item3=odd), "special-token")
     assert (finding.severity, finding.where) == ("warning", "item 3")
@@ -550,17 +550,17 @@ def test_special_tokens_of_models_written_in_a_sentence(token):
     assert finding.cells == ((3, "a", 1), (3, "b", 2))
 
 
-def test_brackets_and_angles_in_prose_are_no_special_tokens():
+def test_brackets_in_prose_are_not_special_tokens():
     odd = (("The <cat> [sic]", "sleeps <3", "a | b"), ("The [mask]", "sleep <S>", "x<s"))
     assert not found(factorial(item3=odd), "special-token")
 
 
-def test_text_that_is_not_composed():
+def test_text_that_is_not_nfc_is_found():
     odd = (("The cat", "cafe\u0301", "now"), ("The cat", "sleep", "now"))
     assert found(factorial(item3=odd), "not-nfc")
 
 
-def test_blanks_that_the_import_trimmed():
+def test_leading_trailing_and_inner_spaces_are_found():
     odd = ((" The cat", "sleeps ", "now  then"), ("The cat", "sleep", "now then"))
     findings = found(factorial(item3=odd), "leading-space", "trailing-space", "inner-space")
     assert [(f.code, f.where) for f in findings] == [
@@ -573,14 +573,14 @@ def test_blanks_that_the_import_trimmed():
 # Sizes
 
 
-def test_sizes():
+def test_few_items_missing_predictions_and_unused_conditions_are_found():
     few = found(factorial(number=3, formula=""), "few-items", "no-predictions", "unused-condition")
     assert [f.code for f in few] == ["few-items", "no-predictions"]
     (unused,) = found(factorial(formula="(2;%a%) > 3"), "unused-condition")
     assert unused.message == "no prediction uses b"
 
 
-def test_a_sentence_without_text():
+def test_a_sentence_without_text_is_found():
     odd = (("", "", ""), ("The cat", "sleep", "now"))
     assert found(factorial(item3=odd), "empty-sentence")[0].where == "item 3, condition a"
 
@@ -590,7 +590,8 @@ def test_every_code_is_documented():
     assert set(re.findall(r"^\| `([a-z-]+)` \|", text, re.MULTILINE)) == set(CODES)
 
 
-def test_a_big_suite_is_linted_in_reasonable_time():
+@pytest.mark.timeout(30)  # comparing every sentence with every other takes longer
+def test_20000_sentences_are_linted_in_seconds():
     rows = ["item,condition,A,B,C,D"]
     rows += [f"{n},{c},The {n} cat,sleeps,{c},now {n % 7}" for n in range(2_500) for c in "abcdefgh"]
     doc = read_suite("\n".join(rows).encode())

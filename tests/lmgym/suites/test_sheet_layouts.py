@@ -51,7 +51,7 @@ def test_the_header_is_found_below_titles(above, separator):
     assert said(result, f"Row {len(above) + 1} names the columns")
 
 
-def test_a_header_of_unknown_words_is_the_first_row_as_wide_as_the_others():
+def test_an_unknown_header_is_the_first_row_of_full_width():
     result = read(sheet("Number agreement", "Stimulus|Fassung|Nomen|Verb", *OWLS))
     assert result.asks == ("columns",)
     assert [column.header for column in result.columns] == ["Stimulus", "Fassung", "Nomen", "Verb"]
@@ -61,7 +61,7 @@ def test_a_header_of_unknown_words_is_the_first_row_as_wide_as_the_others():
     assert done.document.region_names == ("Nomen", "Verb")
 
 
-def test_the_user_may_choose_another_row_as_the_header():
+def test_another_row_can_be_chosen_as_the_header():
     data = sheet("Nr|Form|A|B", "number|name|Subject|Verb", *OWLS)
     asked = read(data)
     header = next(one for one in questions(asked, ParseOptions(), {}) if one.name == "header")
@@ -73,7 +73,7 @@ def test_the_user_may_choose_another_row_as_the_header():
     assert read(data, header="99", columns=columns).asks == ("header",)
 
 
-def test_of_several_sheets_the_one_that_reads_is_taken_below_its_title():
+def test_the_only_readable_sheet_of_several_is_read():
     rows = [["Owls"], [], *[row.split("|") for row in (HEAD, *OWLS)]]
     pairs = [["good", "bad"], ["The owl hoots.", "The owl hoot."]]
     for stimuli in (rows, pairs):
@@ -83,7 +83,7 @@ def test_of_several_sheets_the_one_that_reads_is_taken_below_its_title():
         assert said(result, "Of 2 sheets, only “Stimuli” was read.")
 
 
-def test_commas_in_sentences_do_not_hide_tabs():
+def test_commas_in_sentences_are_not_taken_for_separators():
     rows = [f"{n}|{c}|Oh, well, the owl, hoots, {n}." for n in (1, 2) for c in "ab"]
     assert (
         len(texts(read(sheet("A title, with, many, commas, in, it", "Item|Condition|Sentence", *rows)))) == 4
@@ -100,7 +100,7 @@ def test_headings_in_other_languages_need_no_question(names):
     assert texts(read(sheet(f"{names}|A|B", *OWLS))) == FOUR
 
 
-def test_text_without_blanks_is_joined_without_spaces():
+def test_japanese_regions_are_joined_without_spaces():
     rows = [f"{n}|{c}|太郎|が|走{end}。" for n in (1, 2) for c, end in (("a", "る"), ("b", "った"))]
     assert said(read(sheet("項目|条件|主語|助詞|動詞", *rows)), "without spaces (“none”)")
 
@@ -108,7 +108,7 @@ def test_text_without_blanks_is_joined_without_spaces():
 # --- items ---
 
 
-def test_labels_are_numbered_in_order_and_kept():
+def test_item_labels_become_numbers_and_are_kept_as_data():
     rows = [row.replace("1|", "RRC38|").replace("2|", "RRC7|") for row in OWLS]
     result = read(sheet(HEAD, *rows))
     assert texts(result) == FOUR
@@ -133,19 +133,19 @@ def test_an_id_of_each_row_is_not_the_item():
 FILLERS = ("101|filler|Dogs|bark", "102|filler|Birds|sing")
 
 
-def test_items_with_other_conditions_are_asked_about_once():
-    asked = read(sheet(HEAD, *OWLS, "3|sing|A fox|runs", "3|plur|Foxes|run", *FILLERS))
+def test_fillers_are_asked_about_once():
+    data = sheet(HEAD, *OWLS, "3|sing|A fox|runs", "3|plur|Foxes|run", *FILLERS)
+    asked = read(data)
     assert asked.asks == ("fillers",)
     (choice,) = asked.choices
     assert choice.label == "Items 101–102 have different conditions from most items: “filler”"
-    data = sheet(HEAD, *OWLS, "3|sing|A fox|runs", "3|plur|Foxes|run", *FILLERS)
     assert texts(read(data, fillers="out"))[:4] == FOUR
     assert said(read(data, fillers="out"), "Left out: items 101–102 (“filler”; 2 rows).")
     kept = read(data, fillers="keep")
     assert any("item 101 lacks conditions" in str(problem) for problem in kept.problems)
 
 
-def test_practice_under_the_numbers_of_items_is_left_out_too():
+def test_practice_rows_with_item_numbers_are_left_out():
     data = sheet(HEAD, *OWLS, "1|practice|Dogs|bark")
     assert texts(read(data, fillers="out")) == FOUR
 
@@ -214,7 +214,7 @@ def test_texts_with_slashes_or_bars_are_asked_about(sign):
     assert len(whole.document.region_names) == 1
 
 
-def test_slashes_in_a_few_texts_are_text():
+def test_a_slash_in_one_text_needs_no_question():
     rows = ("1|a|He and/or she hoots.", "1|b|He hoots.", "2|a|They hoot.", "2|b|It hoots.")
     assert read(sheet("item|condition|sentence", *rows)).asks == ()
 
@@ -241,7 +241,7 @@ LIST = ("The owl hoots.", "The owl hoot.", "The cat naps.", "The cat nap.")
 
 @pytest.mark.parametrize("head", [("|0",), ("sentence",), ()])
 @pytest.mark.parametrize(("layout", "first"), [("good_bad", "good"), ("bad_good", "bad")])
-def test_a_list_of_sentences_is_asked_whether_each_two_rows_are_a_pair(head, layout, first):
+def test_a_list_of_sentences_asks_whether_two_rows_are_a_pair(head, layout, first):
     data = sheet(*head, *LIST, separator=",")
     asked = read(data, "a.csv")
     assert asked.asks == ("layout", "columns")
@@ -262,7 +262,7 @@ def test_an_odd_list_is_one_error():
 # --- items and conditions without a column of their own ---
 
 
-def test_an_item_begins_when_a_condition_comes_again_if_the_user_says_so():
+def test_a_repeated_condition_begins_an_item_if_so_answered():
     data = sheet("True|The owl hoots.", "False|The owl hoot.", "True|The cat naps.", "False|The cat nap.")
     asked = read(data)
     assert (asked.asks, asked.has_header) == (("columns", "layout"), False)
@@ -317,7 +317,7 @@ def test_factors_follow_conditions_that_are_renamed_or_left_out():
     assert said(result, "The factors were not kept")
 
 
-def test_a_label_may_have_item_and_condition():
+def test_a_label_may_contain_item_and_condition():
     data = sheet(
         "item|sentence", "1a|The owl hoots.", "1b|The owl hoot.", "2a|The cat naps.", "2b|The cat nap."
     )
@@ -332,7 +332,7 @@ def test_a_label_may_have_item_and_condition():
 STARS = ("1|a|The owl hoots.", "1|b|*The owl hoot.", "2|a|The cat naps.", "2|b|?? The cat nap.")
 
 
-def test_marks_of_judgements_are_no_text_unless_the_user_says_so():
+def test_judgement_marks_are_asked_about_and_can_be_removed():
     data = sheet("item|condition|sentence", *STARS)
     asked = read(data)
     assert asked.asks == ("marks",)
@@ -351,7 +351,7 @@ def test_labels_of_two_values_are_conditions_and_no_row_numbers():
     assert read(data).proposed_columns == {"A": "text", "B": "condition"}
 
 
-def test_pairs_without_a_header_are_noticed():
+def test_pairs_without_a_header_are_recognised():
     data = sheet(
         "the author laughs|the author laugh",
         "the pilot laughs|the pilot laugh",
@@ -364,7 +364,7 @@ def test_pairs_without_a_header_are_noticed():
     assert len(texts(done)) == 6
 
 
-def test_html_is_no_text_unless_the_user_says_so():
+def test_html_is_asked_about_and_can_be_removed():
     rows = ("1|a|The <b>owl</b> hoots<br/>now.", "1|b|The&nbsp;<i class='x'>owl</i> hoot<br>now.")
     data = sheet("item|condition|sentence", *rows)
     assert read(data).asks == ("markup",)
@@ -381,7 +381,7 @@ def test_similar_headings_of_pairs_are_headings(names):
     assert read(sheet(names, *rows)).has_header
 
 
-def test_signs_of_empty_regions_are_asked_about_and_empty_cells_are_regions():
+def test_symbols_for_empty_regions_are_asked_about_but_not_empty_cells():
     rows = ("1|that|I know|that|he left.", "1|null|I know|∅|he left.", "2|that|We hope|that|it snows.")
     data = sheet("item|condition|A|comp|B", *rows, "2|null|We hope||it snows.")
     asked = read(data)
@@ -391,7 +391,7 @@ def test_signs_of_empty_regions_are_asked_about_and_empty_cells_are_regions():
 
 
 @pytest.mark.parametrize("cell", ["", "NA"])
-def test_a_missing_sentence_is_asked_about(cell):
+def test_a_missing_sentence_asks_whether_to_leave_its_item_out(cell):
     rows = ("1|a|The owl hoots.", "1|b|The owl hoot.", "2|a|The cat naps.", f"2|b|{cell}")
     data = sheet("item|condition|sentence", *rows)
     assert read(data).asks == ("empty",)
@@ -399,7 +399,7 @@ def test_a_missing_sentence_is_asked_about(cell):
     assert texts(read(data, empty="text"))[3] == (2, "b", "")
 
 
-def test_headings_in_camel_case_and_headings_that_come_again():
+def test_camel_case_headings_are_read_and_repeated_ones_skipped():
     data = sheet("ItemNo|CondName|Subject|Verb", *OWLS[:2], "ItemNo|CondName|Subject|Verb", *OWLS[2:])
     result = read(data)
     assert texts(result) == FOUR
@@ -449,7 +449,7 @@ def test_any_sheet_with_any_answers_is_read_or_has_a_problem(data):
 # --- one condition ---
 
 
-def test_sentences_without_conditions_are_read_if_the_user_says_so():
+def test_sentences_without_conditions_are_read_if_so_answered():
     data = sheet("item|sentence|rating", "5|The owl hoots.|1.5", "7|The cat naps.|2.5")
     asked = read(data)
     assert set(asked.asks) == {"columns", "layout"}
@@ -468,7 +468,7 @@ def test_a_list_of_sentences_may_have_one_condition(rows):
     assert len(texts(read(sheet(*rows), "a.txt", layout="single"))) == len(rows)
 
 
-def test_sentences_of_a_story_are_items_of_their_own():
+def test_each_sentence_of_a_story_becomes_an_item():
     data = sheet("story|number|sentence", "1|1|The owl hoots.", "1|2|The cat naps.", "2|1|A dog barks.")
     columns = {"A": "item", "B": "data", "C": "text"}
     result = read(data, columns=columns, layout="single")
@@ -476,7 +476,7 @@ def test_sentences_of_a_story_are_items_of_their_own():
     assert said(result, "The item column has repeated values")
 
 
-def test_measures_are_not_proposed_as_conditions():
+def test_ratings_are_not_proposed_as_conditions():
     rows = [f"{n}|The owl {word}.|{n}.5" for n, word in enumerate(("hoots", "naps", "eats"), start=1)]
     asked = read(sheet("item|sentence|rating", *rows))
     assert "condition" not in asked.proposed_columns.values()
@@ -555,7 +555,7 @@ def test_too_many_names_of_regions_are_one_problem():
     ]
 
 
-def test_words_that_are_joined_to_a_region_obey_the_limit_of_a_cell():
+def test_words_joined_to_a_region_obey_the_limit_of_a_cell():
     result = read(long_rows(*((1, "a", "r", "o" * 900) for _ in range(12)), (1, "b", "r", "owl")))
     assert [(problem.where, problem.message) for problem in result.problems] == [
         ("row 2, column D (content)", "10,811 characters; at most 10,000 are allowed")

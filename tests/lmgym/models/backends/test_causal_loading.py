@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import pickle  # noqa: TID251  the tests write the hostile files
 import shutil
-import subprocess
 import sys
-import weakref
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
-from lmgym.models.backends import BackendError, causal, load_backend, loading
+from lmgym.models.backends import BackendError, load_backend
 from lmgym.models.backends.base import Backend
-from lmgym.models.engine import ScoringPolicy, TokenScores
-from tests.lmgym.conftest import ROOT
 from tests.lmgym.models import tiny
 
 
@@ -54,7 +48,7 @@ def forbid_pickle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pickle, "loads", fail)
 
 
-def test_the_canary_sings(tmp_path: Path) -> None:
+def test_the_canary_reports_unpickling(tmp_path: Path) -> None:
     pickle.loads(pickle.dumps(Canary(tmp_path / "canary")))
     assert (tmp_path / "canary").read_text() == "ran"
 
@@ -73,7 +67,7 @@ def test_pickled_weights_are_refused_and_not_read(
     assert not canary.exists()
 
 
-def test_pickles_beside_safetensors_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pickles_next_to_safetensors_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     canary = folder.parent / "canary"
     for name in ("pytorch_model.bin", "training_args.bin", "optimizer.pt"):
         (folder / name).write_bytes(pickle.dumps(Canary(canary)))
@@ -116,7 +110,7 @@ def test_code_that_comes_with_a_model_is_refused_and_not_run(folder: Path, file:
         ({"configuration_files": ["config.5.0.0.json"]}, "configuration_files"),
     ],
 )
-def test_configurations_that_fetch_or_point_elsewhere(
+def test_configurations_that_fetch_code_or_other_files_are_refused(
     folder: Path, changes: dict[str, Any], message: str
 ) -> None:
     tiny.edit_json(folder / "config.json", **changes)
@@ -124,7 +118,7 @@ def test_configurations_that_fetch_or_point_elsewhere(
         load(folder.parent, "m")
 
 
-def test_choices_that_are_part_of_torch_are_accepted(folder: Path) -> None:
+def test_attention_and_experts_of_torch_are_accepted(folder: Path) -> None:
     plain = {
         "_attn_implementation": "sdpa",
         "_attn_implementation_autoset": True,
@@ -159,13 +153,13 @@ def test_adapters_are_refused(folder: Path) -> None:
         "a" * 201,
     ],
 )
-def test_names_that_are_no_names(folder: Path, name: str) -> None:
+def test_names_outside_the_model_directory_are_refused(folder: Path, name: str) -> None:
     (folder.parent.parent / "outside").mkdir()
     with pytest.raises(BackendError):
         load(folder.parent, name)
 
 
-def test_the_path_check_does_not_rest_on_the_schema_alone(folder: Path) -> None:
+def test_paths_are_checked_again_after_the_schema(folder: Path) -> None:
     from lmgym.models.backends.files import inside
 
     for name in ("../outside", "m/../..", str(folder.resolve()), "..", ".", "", "m/..", "missing"):
@@ -174,7 +168,7 @@ def test_the_path_check_does_not_rest_on_the_schema_alone(folder: Path) -> None:
     assert inside(folder.parent, "m") == folder.resolve()
 
 
-def test_links_out_of_the_model_directory(folder: Path) -> None:
+def test_links_out_of_the_model_directory_are_refused(folder: Path) -> None:
     root = folder.parent
     outside = shutil.copytree(folder, root.parent / "outside")
     (root / "linked").symlink_to(outside)
@@ -191,14 +185,14 @@ def test_links_out_of_the_model_directory(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("shard", ["../outside.safetensors", "/etc/x.safetensors", "weights.bin", "", 5])
-def test_an_index_may_only_name_safetensors_beside_it(folder: Path, shard: Any) -> None:
+def test_an_index_may_only_name_safetensors_in_its_folder(folder: Path, shard: Any) -> None:
     (folder / "model.safetensors").rename(folder.parent / "outside.safetensors")
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": shard}}))
     with pytest.raises(BackendError, match="not a safetensors file in the same folder"):
         load(folder.parent, "m")
 
 
-def test_sharded_weights(folder: Path, tiny_models: Path) -> None:
+def test_sharded_weights_load_and_a_missing_shard_is_refused(folder: Path, tiny_models: Path) -> None:
     from transformers import GPT2LMHeadModel
 
     model = GPT2LMHeadModel.from_pretrained(tiny_models / "character")
@@ -213,13 +207,13 @@ def test_sharded_weights(folder: Path, tiny_models: Path) -> None:
 
 
 @pytest.mark.parametrize("broken", ["{", "[1]", '"x"', "[" * 100_000])
-def test_broken_configurations(folder: Path, broken: str) -> None:
+def test_broken_configurations_are_refused(folder: Path, broken: str) -> None:
     (folder / "config.json").write_text(broken)
     with pytest.raises(BackendError, match=r"config\.json"):
         load(folder.parent, "m")
 
 
-def test_missing_files(folder: Path) -> None:
+def test_missing_files_are_named(folder: Path) -> None:
     (folder.parent / "file").write_text("x")
     with pytest.raises(BackendError, match="neither a model folder nor a GGUF file"):
         load(folder.parent, "file")
@@ -237,14 +231,14 @@ def test_missing_files(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"not safetensors", b"\xff" * 64])
-def test_broken_weights(folder: Path, content: bytes) -> None:
+def test_broken_weights_are_refused_without_the_path(folder: Path, content: bytes) -> None:
     (folder / "model.safetensors").write_bytes(content)
     with pytest.raises(BackendError, match="weights could not be loaded") as caught:
         load(folder.parent, "m")
     assert str(folder.parent) not in str(caught.value)
 
 
-def test_missing_weights_are_not_made_up(folder: Path) -> None:
+def test_missing_weights_are_refused_and_not_initialised(folder: Path) -> None:
     from safetensors.torch import load_file, save_file
 
     weights = load_file(folder / "model.safetensors")
@@ -256,7 +250,7 @@ def test_missing_weights_are_not_made_up(folder: Path) -> None:
         load(folder.parent, "m")
 
 
-def test_weights_of_another_shape(folder: Path) -> None:
+def test_weights_of_another_shape_are_refused(folder: Path) -> None:
     tiny.edit_json(folder / "config.json", n_embd=8)
     with pytest.raises(BackendError):
         load(folder.parent, "m")
@@ -297,7 +291,7 @@ def encoder(kind: str) -> Any:
         ("seq2seq", "T5ForConditionalGeneration is an encoder-decoder"),
     ],
 )
-def test_models_that_read_both_ways(folder: Path, kind: str, message: str) -> None:
+def test_models_that_are_not_causal_are_refused(folder: Path, kind: str, message: str) -> None:
     encoder(kind).save_pretrained(folder)
     with pytest.raises(BackendError, match=message) as caught:
         load(folder.parent, "m")
@@ -305,19 +299,19 @@ def test_models_that_read_both_ways(folder: Path, kind: str, message: str) -> No
 
 
 @pytest.mark.parametrize("architectures", [["GPT2ForSequenceClassification"], ["SomethingForMaskedLM"]])
-def test_other_heads(folder: Path, architectures: list[str]) -> None:
+def test_models_with_other_heads_are_refused(folder: Path, architectures: list[str]) -> None:
     tiny.edit_json(folder / "config.json", architectures=architectures)
     with pytest.raises(BackendError, match="is not a causal language model"):
         load(folder.parent, "m")
 
 
-def test_an_unknown_architecture(folder: Path) -> None:
+def test_an_unknown_architecture_is_refused(folder: Path) -> None:
     tiny.edit_json(folder / "config.json", model_type="brand_new")
     with pytest.raises(BackendError, match=r"config\.json could not be read"):
         load(folder.parent, "m")
 
 
-def test_slow_tokenizers(folder: Path) -> None:
+def test_slow_tokenizers_are_refused(folder: Path) -> None:
     for path in folder.glob("tokenizer*"):
         path.unlink()
     (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "ByT5Tokenizer"}))
@@ -326,7 +320,7 @@ def test_slow_tokenizers(folder: Path) -> None:
     assert "fast tokenizer" in caught.value.hint
 
 
-def test_fingerprints_follow_the_files(folder: Path) -> None:
+def test_the_fingerprint_depends_on_the_model_files_alone(folder: Path) -> None:
     first = load(folder.parent, "m").facts.fingerprint
     (folder / "README.md").write_text("notes")
     assert load(folder.parent, "m").facts.fingerprint == first
@@ -336,94 +330,12 @@ def test_fingerprints_follow_the_files(folder: Path) -> None:
     assert load(folder.parent, "m").facts.fingerprint != first
 
 
-def test_on_a_cpu_scores_are_float32(folder: Path) -> None:
-    facts = load(folder.parent, "m", dtype="bfloat16", device="cpu").facts
-    assert (facts.dtype, facts.device) == ("float32", "cpu")
-    assert "bfloat16 was requested" in facts.notes[0]
-    assert facts.fingerprint == load(folder.parent, "m", device="cpu").facts.fingerprint
-
-
-def test_a_device_that_is_not_there(folder: Path) -> None:
-    with pytest.raises(BackendError, match="This machine has no device cuda:97"):
-        load(folder.parent, "m", device="cuda:97")
-
-
-def test_a_model_larger_than_one_device_gives_the_same_values(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Without a GPU: one layer stays on disk, and accelerate's hooks load it, as they would from another GPU."""
-    texts = ["The keys to the cabinet are here", "The keys to the cabinet is here", "No"]
-    config = {"source": "directory", "path": "m"}
-    whole = load_backend("causal", config, model_dir=folder.parent, hub_allowed=False)
-    parts = ("transformer.wte", "transformer.wpe", "transformer.h.0", "transformer.ln_f", "lm_head")
-    places = {**dict.fromkeys(parts, "cpu"), "transformer.h.1": "disk"}
-    monkeypatch.setattr(loading, "choose_device", lambda _name: torch.device("cpu"))
-    monkeypatch.setattr(causal, "choose_device", lambda _name: torch.device("cpu"))
-    monkeypatch.setattr(loading, "SPREAD", {"device_map": places, "offload_folder": str(tmp_path)})
-    config |= {"device": "cuda:all", "kernels": "stock"}
-    spread = load_backend("causal", config, model_dir=folder.parent, hub_allowed=False)
-    assert spread.facts.device == "cpu, spread over cpu, disk"
-    ranges = [[(4, 8)], [(20, 30)], [(0, 2)]]
-    for needed in (None, ranges):
-        for one, other in zip(
-            whole.score(texts, ScoringPolicy(), needed),
-            spread.score(texts, ScoringPolicy(), needed),
-            strict=True,
-        ):
-            assert isinstance(one, TokenScores)
-            assert isinstance(other, TokenScores)
-            assert [value is None for value in one.bits] == [value is None for value in other.bits]
-            np.testing.assert_allclose(
-                [value or 0.0 for value in other.bits], [value or 0.0 for value in one.bits], atol=5e-4
-            )
-
-
-def test_spreading_over_gpus_needs_one(folder: Path) -> None:
-    with pytest.raises(BackendError, match="has no GPU to distribute"):
-        load(folder.parent, "m", device="cuda:all")
-
-
-def test_memory_that_runs_out_while_loading(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*args: Any, **kwargs: Any) -> Any:
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
-    monkeypatch.setattr("transformers.GPT2LMHeadModel.to", full)
-    with pytest.raises(BackendError, match="does not fit into the memory"):
-        load(folder.parent, "m")
-
-
-def test_bfloat16_on_a_cpu_takes_a_second_word_and_shows_its_error(tiny_models: Path) -> None:
-    config = {"source": "directory", "path": "byte-bpe", "dtype": "bfloat16", "device": "cpu"}
-    plain = load_backend("causal", config, model_dir=tiny_models, hub_allowed=False)
-    if not torch.ops.mkldnn._is_mkldnn_bf16_supported():
-        with pytest.raises(BackendError, match="cannot multiply in bfloat16"):
-            load_backend("causal", {**config, "cpu_bfloat16": True}, model_dir=tiny_models, hub_allowed=False)
-        return
-    half = load_backend("causal", {**config, "cpu_bfloat16": True}, model_dir=tiny_models, hub_allowed=False)
-    assert (plain.facts.dtype, half.facts.dtype) == ("float32", "bfloat16")
-    assert plain.facts.fingerprint != half.facts.fingerprint
-    assert plain.facts.error_bits == 5e-4
-    assert half.facts.error_bits is not None
-    assert half.facts.error_bits >= 0.5
-    assert any("was chosen explicitly" in note for note in half.facts.notes)
-
-
-def test_a_model_that_is_let_go_is_gone_though_the_libraries_stay(tiny_models: Path) -> None:
-    backend = load(tiny_models, "byte-bpe")
-    assert gc.get_freeze_count() > 100_000
-    with backend.exclusive() as (runner, _):
-        model = weakref.ref(runner.model)
-    del backend, runner
-    gc.collect()
-    assert model() is None
-
-
 @pytest.mark.parametrize("package", ["torch", "transformers"])
-def test_a_package_that_is_not_installed_is_named(tiny_models, package):
-    code = (
-        f"import sys; sys.modules[{package!r}] = None; import lmgym\n"
-        f"try: lmgym.score('A', {str(tiny_models / 'byte-bpe')!r})\n"
-        "except lmgym.errors.BackendError as error: print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert f"needs the package '{package}', which is not installed" in done.stdout
+def test_a_package_that_is_not_installed_is_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("lmgym.models.backends.")]:
+        monkeypatch.delitem(sys.modules, name)  # modules that have imported the package already
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(BackendError, match=f"needs the package '{package}', which is not installed"):
+        load(folder.parent, "m")

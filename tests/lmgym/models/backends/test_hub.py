@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from filelock import FileLock
 from huggingface_hub import constants, errors
 
 from lmgym.models.backends import (
@@ -22,7 +18,6 @@ from lmgym.models.backends import (
     BackendUnavailable,
     FilesMissing,
     hub,
-    hub_cache,
     load_backend,
 )
 from lmgym.models.engine import ScoringPolicy
@@ -100,12 +95,14 @@ def test_only_harmless_files_of_the_top_folder_are_listed(server: HubServer) -> 
     ("card", "licence"),
     [(None, ""), ({}, ""), ({"license": ["mit", "cc0"]}, "mit, cc0"), ({"license": None}, "")],
 )
-def test_licences(server: HubServer, card: dict[str, Any] | None, licence: str) -> None:
+def test_the_licence_of_the_card_is_read(
+    server: HubServer, card: dict[str, Any] | None, licence: str
+) -> None:
     server.repos[NAME].card = card
     assert hub.resolve(NAME).licence == licence
 
 
-def test_an_old_or_short_name_becomes_the_present_one(server: HubServer) -> None:
+def test_old_and_short_names_resolve_to_the_current_name(server: HubServer) -> None:
     server.old_names = {"name": NAME, "former/name": NAME}
     for old in server.old_names:
         assert hub.resolve(old).repo == NAME
@@ -133,7 +130,7 @@ def test_a_short_name_is_a_hub_model_unless_a_folder_has_it(
         *("a/b.", "a-/b", "a/b.git", "a/b\n", "a/" + "b" * 97, "..", "a--b"),
     ],
 )
-def test_names_that_are_no_repositories(server: HubServer, repo: str) -> None:
+def test_invalid_repository_names_are_refused_without_a_request(server: HubServer, repo: str) -> None:
     for ask in (hub.resolve, hub.fetch):
         with pytest.raises(BackendError, match="not the name of a model on the Hub"):
             ask(repo, "main")
@@ -141,7 +138,7 @@ def test_names_that_are_no_repositories(server: HubServer, repo: str) -> None:
 
 
 @pytest.mark.parametrize("revision", ["", "../main", "a b", "-x", "x" * 300])
-def test_names_that_are_no_revisions(revision: str) -> None:
+def test_invalid_revisions_are_refused(revision: str) -> None:
     with pytest.raises(BackendError, match="not a branch"):
         hub.resolve(NAME, revision)
 
@@ -157,7 +154,9 @@ def test_names_that_are_no_revisions(revision: str) -> None:
         (["config.json", "m-Q4.gguf"], "only as GGUF"),
     ],
 )
-def test_what_the_listing_shows(server: HubServer, files: list[str], message: str) -> None:
+def test_models_without_weights_or_configuration_are_refused_by_the_file_list(
+    server: HubServer, files: list[str], message: str
+) -> None:
     server.add(NAME, dict.fromkeys(files, b"x"))
     for ask in (hub.resolve, hub.fetch):
         with pytest.raises(BackendError, match=message):
@@ -204,7 +203,7 @@ def test_a_new_commit_of_a_branch_fetches_what_changed(server: HubServer) -> Non
     assert server.asked(method="GET", path="/repos/") == []
 
 
-def test_sharded_weights_load_like_a_folder(server: HubServer, tiny_models: Path, tmp_path: Path) -> None:
+def test_sharded_weights_load_like_a_folder(server: HubServer, tmp_path: Path) -> None:
     folder = tmp_path / "sharded"
     tokenizer = tiny.train("byte-bpe")
     network = tiny.gpt2(tokenizer.get_vocab_size())
@@ -228,7 +227,7 @@ def test_sharded_weights_load_like_a_folder(server: HubServer, tiny_models: Path
     assert copy.facts.fingerprint != fetched.facts.fingerprint
 
 
-def test_the_environment_says_where_the_hub_is(server: HubServer) -> None:
+def test_environment_variables_select_the_hub_and_its_cache(server: HubServer) -> None:
     code = f"from lmgym.models.backends import hub; print(hub.fetch({NAME!r}, 'main').commit)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == commit_of(server)
@@ -273,7 +272,7 @@ def test_a_transfer_that_cannot_be_resumed_begins_again_and_keeps_complete_files
     assert len(server.asked("config.json", "GET")) == 1
 
 
-def test_a_transfer_that_breaks_again_and_again_is_given_up_in_words(server: HubServer) -> None:
+def test_a_transfer_that_keeps_breaking_fails_and_leaves_no_partial_file(server: HubServer) -> None:
     server.fail("/repos/", times=99, cut_after=0, reset=True)
     with pytest.raises(BackendUnavailable, match="download of org/name was interrupted several times"):
         hub.fetch(NAME, "main")
@@ -285,9 +284,7 @@ def test_a_transfer_that_breaks_again_and_again_is_given_up_in_words(server: Hub
 
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
 def test_a_file_with_a_wrong_digest_is_refused_and_deleted(server: HubServer, name: str) -> None:
-    path = (
-        f"/repos/{hashlib.sha256(WEIGHTS).hexdigest()}" if name in ("model.safetensors",) else "config.json?"
-    )
+    path = f"/repos/{hashlib.sha256(WEIGHTS).hexdigest()}" if name == "model.safetensors" else "config.json?"
     server.fail(path, method="GET", content=b"x" * SIZES[name])
     with pytest.raises(BackendUnavailable, match=f"{name} of org/name arrived damaged"):
         hub.fetch(NAME, "main")
@@ -317,7 +314,7 @@ PLACES = ["/revision/", "/tree/", "/resolve/", "/repos/"]
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_the_hub_is_given_the_time_it_asks_for(server: HubServer, naps: list[float], place: str) -> None:
+def test_retry_after_is_honoured(server: HubServer, naps: list[float], place: str) -> None:
     server.fail(place, times=4, **TOO_MANY)
     assert contents(hub.fetch(NAME, "main").folder) == FILES
     assert [seconds for seconds in naps if 3 <= seconds <= 4]
@@ -327,7 +324,7 @@ def test_the_hub_is_given_the_time_it_asks_for(server: HubServer, naps: list[flo
 @pytest.mark.parametrize(
     "headers", [{"Retry-After": "3600"}, {"RateLimit": '"api";r=0;t=3600'}], ids=["retry-after", "ratelimit"]
 )
-def test_a_long_wait_is_said_instead(
+def test_a_long_wait_is_an_error_that_states_the_time(
     server: HubServer, naps: list[float], place: str, headers: dict[str, str]
 ) -> None:
     server.fail(place, times=99, status=429, headers=headers)
@@ -337,14 +334,14 @@ def test_a_long_wait_is_said_instead(
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_hub_that_never_has_time_is_given_up(server: HubServer, naps: list[float], place: str) -> None:
+def test_a_hub_that_always_answers_429_is_given_up(server: HubServer, naps: list[float], place: str) -> None:
     server.fail(place, times=99, **TOO_MANY)
     with pytest.raises(BackendUnavailable, match="HTTP 429"):
         hub.fetch(NAME, "main")
     assert max(naps) <= 8
 
 
-def test_a_page_does_not_wait(server: HubServer, naps: list[float]) -> None:
+def test_a_page_request_does_not_wait(server: HubServer, naps: list[float]) -> None:
     server.fail("/revision/", **TOO_MANY)
     with pytest.raises(BackendUnavailable, match="Try again in 3 seconds"):
         hub.inspect_revision(NAME, "main", seconds=6)
@@ -374,7 +371,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("path", "fault", "message"), REFUSALS)
-def test_every_refusal_is_said_in_words(
+def test_every_refusal_has_a_message_without_the_hubs_details(
     server: HubServer, path: str, fault: dict[str, Any], message: str
 ) -> None:
     server.fail(path, times=999, **fault)
@@ -384,7 +381,7 @@ def test_every_refusal_is_said_in_words(
     assert isinstance(caught.value, BackendUnavailable) == (fault["status"] >= 500)
 
 
-def test_missing_gated_and_disabled_models_are_said_in_words(server: HubServer) -> None:
+def test_missing_gated_and_disabled_models_have_messages(server: HubServer) -> None:
     server.add("org/gated", FILES, gated=True)
     server.add("org/disabled", FILES, disabled=True)
     for name, revision, message in [
@@ -399,7 +396,7 @@ def test_missing_gated_and_disabled_models_are_said_in_words(server: HubServer) 
     assert server.asked("/resolve/") == []
 
 
-def test_a_hub_that_goes_away_is_said_in_words(server: HubServer) -> None:
+def test_an_unreachable_hub_has_a_message(server: HubServer) -> None:
     commit = commit_of(server)
     server.close()
     for revision in ("main", commit):
@@ -407,7 +404,9 @@ def test_a_hub_that_goes_away_is_said_in_words(server: HubServer) -> None:
             hub.fetch(NAME, revision)
 
 
-def test_a_machine_that_is_offline_says_so(server: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offline_mode_has_a_message_and_sends_no_request(
+    server: HubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     for revision in ("main", commit_of(server)):
         with pytest.raises(FilesMissing, match="not in the local cache, and this machine is offline"):
@@ -415,7 +414,7 @@ def test_a_machine_that_is_offline_says_so(server: HubServer, monkeypatch: pytes
     assert server.requests == []
 
 
-def test_a_full_disk_is_said_in_words(server: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_has_a_message(server: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*args: Any, **more: Any) -> None:
         raise OSError(28, "No space left on device")
 
@@ -424,77 +423,7 @@ def test_a_full_disk_is_said_in_words(server: HubServer, monkeypatch: pytest.Mon
         hub.fetch(NAME, "main")
 
 
-# --- free space, markers and deletion ---
-
-
-def test_nothing_is_downloaded_that_the_disk_has_no_room_for(
-    server: HubServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=100_000))
-    with pytest.raises(
-        BackendError, match=r"needs 0\.1 MB, and the disk of the download cache has 0\.1 MB free"
-    ):
-        hub.fetch(NAME, "main")
-    assert server.asked("/resolve/") == []
-
-
-def test_a_budget_counts_what_the_site_downloaded_and_nothing_else(server: HubServer) -> None:
-    total = sum(SIZES.values())
-    hub.fetch(NAME, "main")  # downloaded by another program
-    server.add("org/first", FILES)
-    server.add("org/second", FILES)
-    hub.fetch("org/first", "main", budget=total)
-    assert [(one.repo, one.bytes) for one in hub_cache.marked()] == [("org/first", total)]
-    assert hub_cache.used_bytes() == total
-    with pytest.raises(BackendError, match=r"This site may keep .* of downloaded models"):
-        hub.fetch("org/second", "main", budget=2 * total - 1)
-    hub.fetch("org/second", "main", budget=0)  # no limit
-    assert hub_cache.used_bytes() == 2 * total
-
-
-def test_a_commit_is_deleted_without_the_files_of_others(server: HubServer) -> None:
-    first = hub.fetch(NAME, "main", budget=0)
-    server.repos[NAME].commit(FILES | {"tokenizer.json": b"{}"})
-    second = hub.fetch(NAME, "main")  # downloaded by another program, so not marked
-    [old] = hub_cache.marked()
-    assert (old.commit, hub_cache.delete([old])) == (first.commit, SIZES["tokenizer.json"])
-    assert hub_cache.marked() == []
-    assert contents(second.folder) == FILES | {"tokenizer.json": b"{}"}
-    with pytest.raises(FilesMissing):
-        offline_fetch(first.commit)
-
-
-def test_the_last_commit_takes_its_folder_along(server: HubServer) -> None:
-    hub.fetch(NAME, "main", budget=0)
-    assert hub_cache.delete(hub_cache.marked()) == sum(SIZES.values())
-    assert list(cache().glob("models--*")) == []
-    assert contents(hub.fetch(NAME, "main").folder) == FILES
-
-
-def test_a_killed_download_leaves_nothing_and_a_running_one_is_left_alone(server: HubServer) -> None:
-    fetched = hub.fetch(NAME, "main")
-    blobs = fetched.folder.parents[1] / "blobs"
-    orphan, running = blobs / f"{'a' * 64}.0123abcd.incomplete", blobs / f"{'b' * 64}.0123abcd.incomplete"
-    for path in (orphan, running):
-        path.write_bytes(b"half")
-    with FileLock(cache() / ".locks" / "models--org--name" / f"{'b' * 64}.lock"):
-        assert hub_cache.is_busy(NAME)
-        assert partials() == [running]
-    assert not hub_cache.is_busy(NAME)
-    assert partials() == []
-
-
-def test_an_incomplete_commit_is_completed(server: HubServer) -> None:
-    server.fail("/repos/", times=99, status=404)
-    with pytest.raises(BackendError, match="returned HTTP 404"):
-        hub.fetch(NAME, commit_of(server), budget=0)
-    assert [one.repo for one in hub_cache.marked()] == [NAME]
-    server.faults.clear()
-    assert contents(hub.fetch(NAME, commit_of(server), budget=0).folder) == FILES
-    assert json.loads((cache() / "models--org--name" / "trees" / f"{commit_of(server)}.json").read_bytes())
-
-
-def test_an_unknown_error_of_the_library_is_said_in_words(
+def test_an_unknown_error_of_the_library_has_a_message(
     server: HubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def odd(*args: Any, **more: Any) -> None:
