@@ -168,7 +168,7 @@ def test_comparing_models_is_drawn_and_taken_away(page):
     figure.locator(".chart-box").focus()
     page.keyboard.press("Home")
     said = figure.locator("[data-figure-readout]").inner_text()
-    assert said.startswith("Centre embedding: -0.500 difference of pass rates")
+    assert said.startswith("Centre embedding: −0.500 difference of pass rates")
     for form, start in (("SVG", b"<svg"), ("CSV", b"suite,revision,")):
         with page.expect_download() as waited:
             figure.get_by_role("link", name=f"Demo 5-gram − Demo GPT-2 as {form}").click()
