@@ -155,7 +155,9 @@ def test_reading_takes_linear_time(shut, name, monkeypatch):
     started = time.process_time()
     with pytest.raises(HoconError):
         read(LARGE_BUT_FAIR[name])
-    assert time.process_time() - started < 3  # a third of a megabyte; a quadratic step would take ten times as long
+    assert (
+        time.process_time() - started < 3
+    )  # a third of a megabyte; a quadratic step would take ten times as long
 
 
 @pytest.mark.parametrize(
