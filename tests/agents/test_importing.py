@@ -12,7 +12,8 @@ from django.urls import reverse
 from gym.agents import services
 from lmgym.agents.archives import MAX_FILES, ArchiveError, read_archive, write_archive
 from tests.agents.site import FLAKY, GOOD, make_case, make_suite
-from tests.agents.test_pages import BAD, text_of
+from tests.agents.test_run_pages import BAD
+from tests.page_text import text_of
 
 
 @pytest.fixture

@@ -249,7 +249,7 @@ def test_a_chart_of_pass_rates_draws_the_rows_of_the_table(suite: Path, other: P
     assert list(chart.columns()) == list(rates.columns)
     assert [row[list(chart.columns()).index("rate")] for row in chart.rows] == rates["rate"].tolist()
     for row in rates.to_dict("records"):
-        limits = f"{row['rate']:.3f} pass rate [{row['low']:.3f}, {row['high']:.3f}]"
+        limits = f"{row['rate']:.3f} pass rate ({row['low']:.3f} to {row['high']:.3f})"
         assert f"{row['suite']}: {row['prediction']}: {limits}" in str(chart)
         assert f"; {row['model']}: {row['passed']} of {row['n']} held" in str(chart)
     alone = result.plot("rates", suite="agreement", model="long")

@@ -46,7 +46,7 @@ built, people, world = once_a_module(make_world)
 
 def bare(text: str) -> list[str]:
     """Return excerpts of a page, attributes included, in which the name lacks its slug."""
-    said = html.unescape(text)
+    said = re.sub(r"</text><text [^>]*>", " ", html.unescape(text))  # lines of a narrow chart
     return [
         said[max(0, m.start() - 60) : m.end() + 20]
         for m in re.finditer(r"Twin(?! \((?:alices|bobs)\))", said)

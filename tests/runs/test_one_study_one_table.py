@@ -162,7 +162,7 @@ def test_the_file_of_the_collections_page_has_its_rates(client, study):
 
 def test_the_collections_page_shows_its_rates_in_percent(client, study):
     page = text_of(client, reverse("collection-detail", args=["study"]), rule="first")
-    cells = re.findall(r'href="/runs/(\w+)/"><b>(\d+)</b><small>(\d+)–(\d+)</small></a>', page)
+    cells = re.findall(r'href="/runs/(\w+)/"><b>(\d+)</b><small>(\d+) to (\d+)</small></a>', page)
     run_of = {run.key: run for run in SuiteRun.objects.select_related("revision__suite", "model")}
     shown = {
         (run_of[key].revision.suite.slug, run_of[key].model.slug): tuple(percents) for key, *percents in cells
