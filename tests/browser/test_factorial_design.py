@@ -148,6 +148,12 @@ def test_a_design_is_given_to_a_suite_that_has_conditions_changed_and_taken_back
     assert now["conditions"][-1] == "pl_mismatch"
     assert now["factors"][1]["conditions"]["pl_mismatch"] == "mismatch"
 
+    explained = "**/designs/explain/"
+    page.route(explained, lambda route: None)  # no response comes
+    page.get_by_label("Region", exact=True).select_option("2")
+    assert not page.get_by_label("Main effect of number").count()  # its formula is for region 1
+    page.unroute(explained)
+
     sheet.click(0, -1)  # the first condition's name
     sheet.type("right")
     sheet.press("Enter")

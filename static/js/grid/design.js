@@ -39,7 +39,10 @@ export class DesignPanel {
     });
     this.find("remove").addEventListener("click", () => this.set([], "removed the design"));
     this.find("complete").addEventListener("click", () => this.complete());
-    this.region.addEventListener("change", () => this.ask());
+    this.region.addEventListener("change", () => {
+      this.forget();
+      this.ask();
+    });
     this.find("offers").addEventListener("submit", (event) => {
       event.preventDefault();
       this.add();
@@ -65,8 +68,10 @@ export class DesignPanel {
     );
     if ([...this.region.options].some((option) => option.value === chosen)) this.region.value = chosen;
     if (!factors.length) this.find("missing").hidden = true;
-    else if (this.requestedKey !== this.key()) this.askLater();
-    else this.marks();
+    else if (this.requestedKey !== this.key()) {
+      this.forget();
+      this.askLater();
+    } else this.marks();
   }
 
   table() {
@@ -131,13 +136,19 @@ export class DesignPanel {
     }
   }
 
+  /* Formulas for another region must not be added while those for the chosen one are computed. */
+  forget() {
+    this.offers.clear();
+    this.find("effects").replaceChildren();
+  }
+
   show({ missing, effects }) {
     this.missing = missing;
     this.find("missing").hidden = !missing.length;
     this.find("missing-text").textContent =
       `No condition has ${missing.map(({ levels }) => levels.join(" × ")).join(", or ")}.`;
-    this.offers.clear();
-    this.find("effects").replaceChildren(...effects.map((effect, k) => this.offer(effect, k)));
+    this.forget();
+    this.find("effects").append(...effects.map((effect, k) => this.offer(effect, k)));
     this.marks();
   }
 
