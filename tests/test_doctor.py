@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from django.core.management import call_command
 
@@ -40,6 +42,8 @@ def test_reports_of_errors_without_a_mail_server(settings):
 
 
 def test_a_misspelt_setting_names_the_one_that_was_meant(monkeypatch):
+    for name in [name for name in os.environ if name.startswith("GYM_")]:
+        monkeypatch.delenv(name)
     monkeypatch.setenv("GYM_MODEL_MEMROY_MB", "4")
     monkeypatch.setenv("GYM_TOKEN", "a token of the client")
     texts = [text for _, text in exposure._unknown_names()]
