@@ -1,4 +1,4 @@
-"""What docs/stability.md promises is still there: names, API, columns, keys, options, exit statuses, settings, sha256.
+"""Nothing that docs/stability.md promises is gone: names, API, columns, keys, options, exit statuses, settings, sha256.
 
 golden/promised.json has a line for each thing with its words. More words are allowed, except for what is required.
 `python -m tests.lmgym.test_promises` writes the file, before each minor release, for what was added.

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import time
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from django.core.exceptions import PermissionDenied
 from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
-from huggingface_hub import constants
 
 from gym.jobs.context import JobContext
 from gym.jobs.errors import Cancelled
@@ -24,6 +22,7 @@ from models_registry import actors, services, warm, weights
 from models_registry.models import RegisteredModel
 from tests.factories import make_model, make_suite
 from tests.lmgym.models import tiny
+from tests.lmgym.models.hub_downloads import partials
 from tests.lmgym.models.hub_server import hub_server, use_hub
 
 REPO = "openai-community/gpt2"
@@ -65,10 +64,6 @@ def check(model, actor) -> Job:
     return job
 
 
-def leftovers() -> list[Path]:
-    return list(Path(constants.HF_HUB_CACHE).rglob("*.incomplete"))
-
-
 def test_a_short_name_is_checked_and_stored_as_the_present_one(people, server):
     model = of_the_hub(people, "gpt2")
     job = check(model, people.staff)
@@ -103,7 +98,7 @@ def test_a_cancelled_download_ends_at_once_and_leaves_no_partial_file(people, se
     seen: list[float] = []
 
     def tick():
-        if leftovers():
+        if partials():
             seen.append(time.monotonic())
             raise Stopped
 
@@ -111,7 +106,7 @@ def test_a_cancelled_download_ends_at_once_and_leaves_no_partial_file(people, se
     with pytest.raises(Stopped):
         actors.inspect(of_the_hub(people), tick=tick)
     assert time.monotonic() - seen[0] < 2
-    assert leftovers() == []
+    assert partials() == []
 
 
 def test_a_run_on_another_machine_downloads_first_and_can_be_cancelled(people, server, no_child, monkeypatch):
@@ -122,7 +117,7 @@ def test_a_run_on_another_machine_downloads_first_and_can_be_cancelled(people, s
     server.fail("/repos/", method="GET", bytes_per_second=1000)
 
     def check_context(context):
-        if leftovers():
+        if partials():
             Job.objects.filter(pk=context.job_id).update(cancel_requested=True)
             raise Cancelled
 

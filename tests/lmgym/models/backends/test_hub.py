@@ -23,6 +23,7 @@ from lmgym.models.backends import (
 from lmgym.models.engine import ScoringPolicy
 from lmgym.models.given import open_model
 from tests.lmgym.models import tiny
+from tests.lmgym.models.hub_downloads import cache, contents, partials
 from tests.lmgym.models.hub_server import HubServer, hub_server, use_hub
 
 WEIGHTS = bytes(range(256)) * 400
@@ -56,18 +57,6 @@ def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def commit_of(server: HubServer, repo: str = NAME) -> str:
     return server.repos[repo].refs["main"]
-
-
-def cache() -> Path:
-    return Path(constants.HF_HUB_CACHE)
-
-
-def partials() -> list[Path]:
-    return list(cache().rglob("*.incomplete"))
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 # --- commits and file lists ---

@@ -13,6 +13,7 @@ from filelock import FileLock
 from huggingface_hub import constants
 
 from lmgym.models.backends import BackendError, FilesMissing, hub, hub_cache
+from tests.lmgym.models.hub_downloads import cache, contents, partials
 from tests.lmgym.models.hub_server import HubServer, hub_server, use_hub
 
 FILES = {"config.json": b"{}", "model.safetensors": bytes(100_000), "tokenizer.json": b'{"version": "1.0"}'}
@@ -27,18 +28,6 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[HubServe
         use_hub(monkeypatch, there.url, tmp_path / "cache")
         there.add(NAME, FILES)
         yield there
-
-
-def cache() -> Path:
-    return Path(constants.HF_HUB_CACHE)
-
-
-def partials() -> list[Path]:
-    return list(cache().rglob("*.incomplete"))
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def test_a_model_larger_than_the_free_space_is_refused_before_the_download(
