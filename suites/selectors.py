@@ -250,9 +250,9 @@ def lint_rows(document: SuiteDocument, join: str) -> list[dict[str, Any]]:
     return [{**asdict(finding), "cells": [list(cell) for cell in finding.cells]} for finding in findings]
 
 
-def findings_of(revision: SuiteRevision) -> list[dict[str, Any]]:
+def findings_of(revision: SuiteRevision, *, may_be_dismissed: bool = True) -> list[dict[str, Any]]:
     """Return lint findings as JSON, with the reason for dismissing a finding (`ignored`, else "") and the `setting`
-    that may resolve it (else "").
+    that may resolve it (else ""). `may_be_dismissed`: False saves a query if no finding of the suite is dismissed.
 
     Findings of a frozen revision are stored; those of a draft are cached by its content.
     """
@@ -264,7 +264,8 @@ def findings_of(revision: SuiteRevision) -> list[dict[str, Any]]:
         rows = cache.get_or_set(key, lambda: lint_rows(document, join), FINDINGS_SECONDS)
     if not rows:
         return []
-    reasons = {(row.code, row.where): row.reason for row in revision.suite.lint_ignores.all()}
+    dismissals = revision.suite.lint_ignores.all() if may_be_dismissed else ()
+    reasons = {(row.code, row.where): row.reason for row in dismissals}
     return [
         {
             **row,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -42,7 +43,12 @@ def next_of(request: HttpRequest) -> str:
 
 def is_auth_page(address: str) -> bool:
     path = address.partition("?")[0].partition("#")[0]
-    return path in {reverse(name) for name in AUTH_PAGES} or path.startswith(reverse("password-reset"))
+    return path in _auth_paths() or path.startswith(reverse("password-reset"))
+
+
+@cache
+def _auth_paths() -> frozenset[str]:
+    return frozenset(map(reverse, AUTH_PAGES))
 
 
 def with_next(address: str, next_page: str) -> str:

@@ -36,7 +36,7 @@ from lmgym.suites.formats.files import FORMS
 from lmgym.text import MOST_CHARACTERS
 from suites import permissions
 from suites.forms import FreezeForm
-from suites.models import Suite, SuiteRevision
+from suites.models import LintIgnore, Suite, SuiteRevision
 from suites.presenters import critical_regions, design_table, shown_prediction
 from suites.selectors import (
     SuiteFilter,
@@ -71,16 +71,14 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
     document = document_of(revision)
     metric = metric_of(document)
     shown = [shown_prediction(row, revision.regions, metric) for row in revision.predictions.all()]
-    runs = visible_runs(request.user).filter(revision__suite=suite)
-    done, unfinished = newest_and_unfinished(runs, revision, results=len(shown) > 1)
-    for run in done:
-        run.revision = revision  # has the prefetched sentences and predictions
+    by_prediction = len(shown) > 1
+    done, unfinished = newest_and_unfinished(request.user, revision, revisions, results=by_prediction)
     first_item = document.sentences[0].item if document.sentences else None
     may_run = permissions.can_run(request.user, suite)
     may_see_people = may_read(request.user, suite)
     rule = rule_of(request.GET.get("rule", ""))
-    findings = findings_of(revision)
-    scores = scored_runs(done, rule)
+    findings = findings_of(revision, may_be_dismissed=revision.has_dismissals)
+    scores = scored_runs(done, rule, results=by_prediction)
     people = of_revision(request.user, revision) if revision.has_human_data else []
     people_scores = scored_people(people, rule)
     active = [run for run in unfinished if run.state in ACTIVE_STATES]
@@ -174,9 +172,16 @@ def _figures(revision: SuiteRevision, scores: list[Scored], slug: str) -> dict[s
 
 
 def _revisions(request: HttpRequest, slug: str) -> list[Any]:
-    """Return the revisions of a suite that this user may read, newest first, with the suite and `has_human_data`."""
-    has_human_data = Exists(HumanData.objects.filter(revision=OuterRef("pk")))
-    rows = revisions_for(request.user).filter(suite__slug=slug).annotate(has_human_data=has_human_data)
+    """Return the revisions of a suite that this user may read, newest first, with the suite, `has_human_data` and
+    `has_dismissals` (of lint findings)."""
+    rows = (
+        revisions_for(request.user)
+        .filter(suite__slug=slug)
+        .annotate(
+            has_human_data=Exists(HumanData.objects.filter(revision=OuterRef("pk"))),
+            has_dismissals=Exists(LintIgnore.objects.filter(suite=OuterRef("suite"))),
+        )
+    )
     revisions: list[Any] = list(
         rows.select_related("suite__owner").prefetch_related("suite__tags").order_by("-number")
     )

@@ -10,6 +10,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import TypeGuard
 from xml.sax.saxutils import escape, quoteattr
 
@@ -194,21 +195,21 @@ def finite(value: float | None) -> TypeGuard[float]:
 
 def text_width(text: str, size: float = 12.0) -> float:
     """Estimate the width of text in pixels, on the high side, because font metrics are not available."""
-    units = 0.0
-    for character in text:
-        if unicodedata.combining(character):
-            continue
-        if unicodedata.east_asian_width(character) in "WF":
-            units += 1.0
-        elif character in "iljtf.,:;|!'()[] ":
-            units += 0.34
-        elif character in "mwMW@%":
-            units += 0.9
-        elif character.isupper():
-            units += 0.7
-        else:
-            units += 0.57
-    return units * size
+    return sum(map(_advance, text)) * size
+
+
+@lru_cache(4096)
+def _advance(character: str) -> float:
+    """Return the width of a character in units of the font size."""
+    if unicodedata.combining(character):
+        return 0.0
+    if unicodedata.east_asian_width(character) in "WF":
+        return 1.0
+    if character in "iljtf.,:;|!'()[] ":
+        return 0.34
+    if character in "mwMW@%":
+        return 0.9
+    return 0.7 if character.isupper() else 0.57
 
 
 def shorten(text: str, width: float, size: float = 12.0) -> str:

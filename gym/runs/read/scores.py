@@ -112,4 +112,4 @@ def under_every_rule(run: SuiteRun) -> list[Scored]:
 
 
 def _score(run: SuiteRun, rule: Rule) -> RunScore | Score:
-    return next((row for row in run.scores.all() if row.rule == rule.key), no_score(rule))
+    return next((row for row in run.scores.all() if row.rule == rule.key), None) or no_score(rule)

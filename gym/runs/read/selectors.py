@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Case, Exists, OuterRef, Prefetch, Q, QuerySet, Subquery, When
@@ -102,24 +103,29 @@ def latest_of_model(user: AnyUser, model: RegisteredModel) -> list[SuiteRun]:
 
 def latest_done(runs: QuerySet[SuiteRun]) -> list[SuiteRun]:
     """Return `newest_done` with prediction results, without their per-item lists."""
-    return list(_with_results(newest_done(runs)).defer("region_summary", "provenance"))
+    rows = newest_done(runs).order_by("pk").prefetch_related(rates_alone())
+    return list(rows.defer("region_summary", "provenance"))
 
 
 def newest_and_unfinished(
-    runs: QuerySet[SuiteRun], revision: SuiteRevision, *, results: bool = True
+    user: AnyUser, revision: SuiteRevision, revisions: Sequence[SuiteRevision], *, results: bool = True
 ) -> tuple[list[SuiteRun], list[SuiteRun]]:
     """Return a suite's runs in one query: `latest_done` of the revision with region summaries, and the newest runs
-    without results, newest first (under way on any revision, or stopped on this one). `results`: fetch the prediction
-    results of finished runs."""
+    without results, newest first (under way on any revision, or stopped on this one). `revisions`: those of the suite
+    that the user may read, shared by the runs. `results`: fetch the prediction results of finished runs."""
+    runs = SuiteRun.objects.filter(revision__in=revisions, model__in=visible_models(user))
     waiting = Q(job__state__in=ACTIVE_STATES) | Q(revision=revision)
     unfinished = runs.filter(waiting, completed_at=None).order_by(
         Case(When(job__state__in=ACTIVE_STATES, then=0), default=1), "-pk"
     )
     counted = Q(revision=revision) & _counts()
-    rows = _with_results(
-        runs.filter(Q(pk__in=unfinished.values("pk")[:UNFINISHED]) | counted), results=results
-    )
-    fetched = list(rows.defer("provenance", "unknown_words", *_TEXTS_OF_THE_REVISION))
+    rows = runs.filter(Q(pk__in=unfinished.values("pk")[:UNFINISHED]) | counted).order_by("pk")
+    if results:
+        rows = rows.prefetch_related(rates_alone())
+    fetched = list(rows.select_related("model", "job").defer("provenance", "unknown_words"))
+    by_key = {row.pk: row for row in revisions}
+    for run in fetched:
+        run.revision = by_key[run.revision_id]
     return [run for run in fetched if run.is_done], [run for run in reversed(fetched) if not run.is_done]
 
 
@@ -138,10 +144,3 @@ def _counts() -> Q:
         before, revision=OuterRef("revision"), model=OuterRef("model"), completed_at__isnull=False
     )
     return Q(~Exists(same), completed_at__isnull=False)
-
-
-def _with_results(runs: QuerySet[SuiteRun], *, results: bool = True) -> QuerySet[SuiteRun]:
-    kept = PredictionResult.objects.defer(*PredictionResult.PER_ITEM)
-    rows = kept.select_related("prediction")
-    prefetched = rows if results else rows.none()
-    return runs.order_by("pk").prefetch_related(Prefetch("prediction_results", queryset=prefetched))
