@@ -361,7 +361,7 @@ def score_cells(score: Any, verdict: Verdict, chance: bool = False) -> Markup:
     low, high = decimals(score.low, 4), decimals(score.high, 4)
     passed, judged = score.passed, score.judged
     cells = [
-        _number_cell(rate(score), value=decimals(score.rate, 4)),
+        _number_cell(rate(score, width=70), value=decimals(score.rate, 4)),
         _number_cell(format_interval(score.low, score.high, percent), value=low, copy=f"{low}\t{high}"),
         *([_number_cell(percent(score.chance), value=decimals(score.chance, 4))] if chance else []),
         chance_cell(verdict),
@@ -395,15 +395,13 @@ def _number_cell(*children: str, value: str, copy: str | None = None) -> Markup:
 
 
 @register.simple_tag
-def rate(score: Any, bar: bool = True) -> Markup:
-    """Render the pass rate of a RunScore, a Cell or a PredictionResult with its interval. Not a template, because
-    tables have a thousand rates."""
+def rate(score: Any, width: int = 96) -> Markup:
+    """Render the pass rate of a RunScore, a Cell or a PredictionResult with a bar that shows its interval. Not a
+    template, because tables have a thousand rates."""
     value = number_or_none(getattr(score, "rate", None))
     if value is None:
         return element("span", {"class": "quiet"}, "–")
-    return element(
-        "span", {"class": "rate"}, element("b", None, percent(value)), *([rate_bar(score)] if bar else [])
-    )
+    return element("span", {"class": "rate"}, element("b", None, percent(value)), rate_bar(score, width))
 
 
 @register.filter
