@@ -6,7 +6,6 @@ import io
 import zipfile
 from datetime import timedelta
 
-import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.urls import reverse
 from django.utils import timezone
@@ -19,14 +18,14 @@ from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from models_registry.models import RegisteredModel
 from tests.factories import make_model, make_revision
+from tests.once import once_a_module
 from tests.runs.boards import finished_run
 
 ADDRESS = "http://testserver/collections/paper/"
 NOBODY = AnonymousUser()
 
 
-@pytest.fixture
-def paper(people):
+def make_paper(people):
     revision = make_revision(people.alice, name="a", items=4)
     finished_run(revision, make_model(people.alice, slug="open"), [1, 1, 1, 0])
     made = create_collection(
@@ -35,6 +34,9 @@ def paper(people):
     publish_collection(made, actor=people.alice)
     made.refresh_from_db()
     return made
+
+
+built, people, paper = once_a_module(make_paper)
 
 
 def private_run(people, paper):

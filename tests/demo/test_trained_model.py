@@ -19,11 +19,16 @@ from models_registry.models import RegisteredModel
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def queued(settings, monkeypatch):
-    """The demo with unchecked models. Its runs are recorded as (model, suite) instead of queued."""
-    settings.GYM_DEMO_TRAINED_MODEL = True
+@pytest.fixture(scope="module")
+def loaded(module_db) -> None:
+    """The demo with unchecked models."""
     list(load_demo(queue_runs=False))
+
+
+@pytest.fixture
+def queued(loaded, settings, monkeypatch):
+    """The demo's runs, recorded as (model, suite) instead of queued."""
+    settings.GYM_DEMO_TRAINED_MODEL = True
     monkeypatch.setattr(actors, "inspect", lambda model, tick: {"status": RegisteredModel.Status.READY})
     monkeypatch.setattr(actors, "queue_games", lambda owner: None)
     pairs = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from django.urls import reverse
 
 from gym.jobs.testing import run_pending
@@ -10,21 +9,18 @@ from gym.people import services
 from gym.people.comparing import rows_in
 from gym.people.models import HumanData
 from tests.human_data.experiments import SLOPE, finished_run, import_file, make_revision
-from tests.people import make_people
-
-pytestmark = pytest.mark.django_db
+from tests.once import once_a_module
 
 
-@pytest.fixture
-def world():
-    people = make_people()
+def make_world(people):
+    """Human data of a suite, two runs on it, and a comparison of these."""
     revision = make_revision(people.alice)
     runs = [finished_run(revision, people.alice), finished_run(revision, people.alice, "other", seed=6)]
-    return people, import_file(revision, people.alice), runs
+    data = import_file(revision, people.alice)
+    return data, runs, compare(people, data, runs)
 
 
-def compared(world):
-    people, data, runs = world
+def compare(people, data, runs):
     comparison = services.start_comparison(data, runs, actor=people.alice)
     run_pending()
     comparison.refresh_from_db()
@@ -32,25 +28,26 @@ def compared(world):
     return comparison
 
 
+built, people, world = once_a_module(make_world)
+
+
 def test_the_slope_of_the_simulated_readers_is_recovered(world):
-    slopes = {
-        row.model: row for row in rows_in(compared(world).result, "coefficients") if row.term == "surprisal"
-    }
+    slopes = {row.model: row for row in rows_in(world[2].result, "coefficients") if row.term == "surprisal"}
     assert slopes["reader"].low < SLOPE < slopes["reader"].high
 
 
-def test_the_model_that_people_were_simulated_with_ranks_first(client, world):
-    comparison = compared(world)
+def test_the_model_that_people_were_simulated_with_ranks_first(client, people, world):
+    comparison = world[2]
     assert rows_in(comparison.result, "gains")[0].model == "reader"
-    client.force_login(world[0].alice)
+    client.force_login(people.alice)
     page = client.get(comparison.get_absolute_url())
     assert page.status_code == 200
     assert "ms per bit" in " ".join(page.content.decode().split())
 
 
-def test_downloads_of_a_comparison(client, world, settings):
-    comparison = compared(world)
-    client.force_login(world[0].alice)
+def test_downloads_of_a_comparison(client, people, world, settings):
+    comparison = world[2]
+    client.force_login(people.alice)
     slug, key = comparison.human_data.slug, comparison.key
 
     def text(what, form):
@@ -69,10 +66,9 @@ def test_downloads_of_a_comparison(client, world, settings):
     assert client.get(f"/api/v1/human-data/{slug}/comparisons/{key}/observations/csv/").status_code == 413
 
 
-def test_a_comparison_with_a_private_model_is_hidden_from_others(client, world):
-    people, data, runs = world
+def test_a_comparison_with_a_private_model_is_hidden_from_others(client, people, world):
+    data, runs, comparison = world
     services.set_visibility(data, "public", actor=people.alice, confirmed=True)
-    comparison = compared(world)
     client.force_login(people.charlie)
     assert client.get(comparison.get_absolute_url()).status_code == 200
     runs[1].model.visibility = "private"
@@ -83,9 +79,9 @@ def test_a_comparison_with_a_private_model_is_hidden_from_others(client, world):
 
 
 def test_who_started_a_comparison_loses_it_when_a_model_is_made_private_but_not_when_a_run_is_deleted(
-    client, world
+    client, people, world
 ):
-    people, data, runs = world
+    data, runs, _ = world
     services.set_visibility(data, "public", actor=people.alice, confirmed=True)
     comparison = services.start_comparison(data, runs, actor=people.charlie)
     client.force_login(people.charlie)
@@ -98,8 +94,8 @@ def test_who_started_a_comparison_loses_it_when_a_model_is_made_private_but_not_
     assert client.get(comparison.get_absolute_url()).status_code == 200
 
 
-def test_changed_exclusions_are_applied_and_counted(client, world):
-    people, data, _ = world
+def test_changed_exclusions_are_applied_and_counted(client, people, world):
+    data, runs, _ = world
     client.force_login(people.alice)
     client.post(
         data.get_absolute_url(),
@@ -111,11 +107,11 @@ def test_changed_exclusions_are_applied_and_counted(client, world):
     assert dropped["label"] == "above 330 ms"
     assert data.result["n"] == data.n_observations - dropped["n"] < data.n_observations
     assert "above 330 ms" in client.get(data.get_absolute_url()).content.decode()
-    assert compared(world).result["dropped"] == data.result["dropped"]
+    assert compare(people, data, runs).result["dropped"] == data.result["dropped"]
 
 
-def test_wrong_exclusions_are_shown_again_with_the_error(client, world):
-    people, data, _ = world
+def test_wrong_exclusions_are_shown_again_with_the_error(client, people, world):
+    data, *_ = world
     client.force_login(people.alice)
     typed = {"minimum": 500, "maximum": 330, "trimming": "none", "within": "all"}
     page = client.post(data.get_absolute_url(), typed)
@@ -124,8 +120,8 @@ def test_wrong_exclusions_are_shown_again_with_the_error(client, world):
     assert 'value="330"' in page.content.decode()
 
 
-def test_pages_of_a_data_set(client, world):
-    people, data, _ = world
+def test_pages_of_a_data_set(client, people, world):
+    data, *_ = world
     client.force_login(people.alice)
     for address in (
         data.get_absolute_url(),
@@ -141,8 +137,8 @@ def test_pages_of_a_data_set(client, world):
         assert client.get(address).status_code == 200, address
 
 
-def test_the_suite_page_lists_people_with_the_models(client, world):
-    people, data, _ = world
+def test_the_suite_page_lists_people_with_the_models(client, people, world):
+    data, *_ = world
     client.force_login(people.alice)
     page = " ".join(client.get(data.revision.get_absolute_url()).content.decode().split())
     assert "People: Readers" in page
@@ -151,9 +147,9 @@ def test_the_suite_page_lists_people_with_the_models(client, world):
     assert "Readers" not in client.get(data.revision.get_absolute_url()).content.decode()
 
 
-def test_figures_are_files(client, world):
-    comparison = compared(world)
-    client.force_login(world[0].alice)
+def test_figures_are_files(client, people, world):
+    comparison = world[2]
+    client.force_login(people.alice)
     queries = {
         "people-means": f"data={comparison.human_data.slug}",
         "people-gains": f"comparison={comparison.key}",
@@ -161,13 +157,13 @@ def test_figures_are_files(client, world):
     }
     for kind, query in queries.items():
         assert client.get(f"/figures/{kind}.svg?{query}").status_code == 200
-    client.force_login(world[0].charlie)
+    client.force_login(people.charlie)
     for kind, query in queries.items():
         assert client.get(f"/figures/{kind}.svg?{query}").status_code == 404
 
 
-def test_public_data_are_a_ceiling_on_the_leaderboard(client, world):
-    people, data, _ = world
+def test_public_data_are_a_ceiling_on_the_leaderboard(client, people, world):
+    data, *_ = world
     assert "People" not in client.get("/leaderboard/").content.decode()
     services.set_visibility(data, "public", actor=people.alice, confirmed=True)
     page = client.get("/leaderboard/")
@@ -176,8 +172,8 @@ def test_public_data_are_a_ceiling_on_the_leaderboard(client, world):
     assert data.get_absolute_url() in page.content.decode()
 
 
-def test_simulated_data_are_no_ceiling_and_say_so(client, world):
-    people, data, _ = world
+def test_simulated_data_are_no_ceiling_and_say_so(client, people, world):
+    data, *_ = world
     services.set_visibility(data, "public", actor=people.alice, confirmed=True)
     HumanData.objects.update(is_simulated=True)
     assert client.get("/leaderboard/").context["ceilings"] == []

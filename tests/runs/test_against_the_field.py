@@ -13,11 +13,11 @@ from gym.runs.read.model_profile import robust_pairs, robustness
 from lmgym.runs.leaderboard.options import Options
 from lmgym.stats import rate_difference, score_interval, weighted_mean
 from tests.factories import make_model, make_revision
+from tests.once import once_a_module
 from tests.runs.boards import finished_run
 
 
-@pytest.fixture
-def model(people):
+def make_world(people):
     """A model that passes 3 of 4 items without a modifier and 1 with it, and 4 and 2 in another pair of
     suites. A second model has run on the same suites."""
     mine, other = make_model(people.alice, slug="mine"), make_model(people.alice, slug="other")
@@ -27,6 +27,9 @@ def model(people):
         finished_run(revision, mine, codes)
         finished_run(revision, other, [0, 0, 0, 1])
     return mine
+
+
+built, people, model = once_a_module(make_world)
 
 
 def test_a_pair_has_the_intervals_of_both_rates_and_of_their_difference(model, people):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
@@ -12,19 +11,22 @@ from gym.runs.work import services as runs
 from lmgym.runs.rules import chance_of
 from lmgym.suites.formulas import parse
 from tests.factories import make_model, make_revision
+from tests.once import once_a_module
 
 SENTENCE, REGION = "(*;%match%) < (*;%mismatch%)", "(2;%match%) < (2;%mismatch%)"
 BOTH = f"[{SENTENCE}] & [{REGION}]"
 LEVEL = parse(BOTH).chance_level(n_regions=3)
 
 
-@pytest.fixture
-def run(people):
+def make_run(people):
     revision = make_revision(people.alice, items=4, name="s", formulas=(BOTH,))
     run = runs.queue_run(revision, make_model(people.alice), actor=people.alice)
     run_pending()
     run.refresh_from_db()
     return run
+
+
+built, people, run = once_a_module(make_run)
 
 
 def stored(run) -> set[float | None]:

@@ -11,14 +11,17 @@ from gym.jobs.testing import run_pending
 from gym.runs.models import DeletedRun, ScoreCache, SentenceScore, SuiteRun
 from gym.runs.work import services
 from tests.factories import make_model, make_revision
+from tests.once import once_a_module
 
 
-@pytest.fixture
-def run(people):
+def make_run(people):
     run = services.queue_run(make_revision(people.alice), make_model(people.alice), actor=people.bob)
     run_pending()
     run.refresh_from_db()
     return run
+
+
+built, people, run = once_a_module(make_run)
 
 
 def test_the_run_goes_with_its_results_and_the_scores_stay(client, people, run):

@@ -16,14 +16,17 @@ from lmgym.runs.uploaded import fit_part, read_results
 from suites.options import SuiteOptions
 from suites.selectors import document_of
 from tests.factories import make_model, make_revision
+from tests.once import once_a_module
 from tests.runs.test_exports import content_of
 
 
-@pytest.fixture
-def run(people):
+def make_run(people):
     run = services.queue_run(make_revision(people.alice), make_model(people.alice), actor=people.alice)
     run_pending()
     return run
+
+
+built, people, run = once_a_module(make_run)
 
 
 def get(client, run, form):
@@ -111,7 +114,7 @@ def test_cells_that_a_spreadsheet_would_run_are_disarmed(client, people):
         read_suite(json.dumps(document).encode()), SuiteOptions(visibility="public"), actor=people.alice
     )
     run = services.queue_run(
-        suites.freeze(suite, actor=people.alice), make_model(people.alice), actor=people.alice
+        suites.freeze(suite, actor=people.alice), make_model(people.alice, slug="m"), actor=people.alice
     )
     run_pending()
     text = get(client, run, "regions.csv")

@@ -10,15 +10,18 @@ from lmgym.stats import equivalence_p
 from lmgym.stats.multiple_comparisons import holm
 from tests.factories import make_model, make_revision
 from tests.lmgym.suites.documents import AGREEMENT
+from tests.once import once_a_module
 from tests.runs.boards import finished_run
 
 CODES = {"a": [1] * 20, "b": [1] * 19 + [0], "c": [0] * 10 + [1] * 10}
 
 
-@pytest.fixture
-def runs(people):
+def make_runs(people):
     revision = make_revision(people.alice, items=20, name="s")
     return {slug: finished_run(revision, make_model(people.alice, slug=slug), c) for slug, c in CODES.items()}
+
+
+built, people, runs = once_a_module(make_runs)
 
 
 def get(client, query):
@@ -62,13 +65,14 @@ def test_what_is_no_bound_is_named(client, runs, bound):
 
 
 def test_shares_of_several_predictions_have_no_such_test(client, people):
-    revision = make_revision(people.alice, items=6, name="s", formulas=(AGREEMENT, AGREEMENT))
-    for slug in "ab":
+    revision = make_revision(people.alice, items=6, name="t", formulas=(AGREEMENT, AGREEMENT))
+    for slug in "de":
         finished_run(revision, make_model(people.alice, slug=slug), [1] * 6, [0] * 6)
-    response = get(client, "model=a&model=b&bound=20")
+    address = f"{reverse('compare')}?suite=t&model=d&model=e&bound=20"
+    response = client.get(address)
     assert response.context["pairs"][0].equivalence is None
     assert "not available for shares" in words(response)
-    assert get(client, "model=a&model=b&bound=20&rule=all").context["pairs"][0].equivalence.p > 0
+    assert client.get(f"{address}&rule=all").context["pairs"][0].equivalence.p > 0
 
 
 def test_skewed_margins_of_few_items_are_named_on_the_run_and_in_the_comparison(client, runs):

@@ -22,13 +22,13 @@ from gym.runs.tables import registry
 from gym.runs.tables.registry import FRAMES, parquet_file, rows_at_least, rows_of
 from gym.runs.work import services
 from tests.factories import make_model, make_revision
+from tests.once import once_a_module
 from tests.runs.test_exports import content_of
 
 TABLES = list(FRAMES)
 
 
-@pytest.fixture
-def runs(people):
+def make_runs(people):
     revision = make_revision(people.alice, items=4, name="s")
     found = [
         services.queue_run(revision, make_model(people.alice, slug=f"m{k}"), actor=people.alice)
@@ -39,6 +39,9 @@ def runs(people):
         actor=people.alice, slug="paper", title="A paper", description="", reference="", revisions=[revision]
     )
     return found
+
+
+built, people, runs = once_a_module(make_runs)
 
 
 def rows_in(what: str, runs) -> int:
@@ -159,7 +162,7 @@ def test_parquet_is_written_some_rows_at_a_time(monkeypatch):
             )
 
     peaks = []
-    for n in (2_000, 40_000):
+    for n in (2_000, 12_000):
         tracemalloc.start()
         file = parquet_file(frame, rows(n))
         peaks.append(tracemalloc.get_traced_memory()[1])
@@ -169,7 +172,8 @@ def test_parquet_is_written_some_rows_at_a_time(monkeypatch):
     assert peaks[1] < 1.5 * peaks[0]
 
 
-def test_an_empty_table_has_its_columns(client, db):
+def test_an_empty_table_has_its_columns(client, runs):
+    SuiteRun.objects.all().delete()
     response = client.get(reverse("export-table", args=["tokens", "parquet"]))
     found = pq.read_table(io.BytesIO(content_of(response)))
     assert (found.num_rows, tuple(found.column_names)) == (0, FRAMES["tokens"].header)

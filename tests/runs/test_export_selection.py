@@ -9,13 +9,13 @@ import pytest
 
 from gym.collections.services import create_collection
 from tests.factories import make_model, make_suite
+from tests.once import once_a_module
 from tests.runs.boards import finished_run
 
 PAGE, API = "/exports/predictions.csv", "/api/v1/exports/predictions/csv/"
 
 
-@pytest.fixture
-def board(people):
+def make_board(people):
     """alice's three suites, one of them tagged, with runs of two models."""
     models = [make_model(people.alice, slug=slug) for slug in ("small", "large")]
     suites = [make_suite(people.alice, name=name) for name in ("one", "two", "three")]
@@ -24,6 +24,9 @@ def board(people):
             finished_run(suite.latest_frozen, model, [1, 1, 0])
     suites[0].tags.create(name="agreement")
     return suites
+
+
+built, people, board = once_a_module(make_board)
 
 
 def pairs(client, address: str) -> set[tuple[str, str]]:

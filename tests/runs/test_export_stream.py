@@ -12,13 +12,13 @@ from gym.runs.tables.registry import FRAMES, rows_of
 from gym.runs.work import services
 from lmgym.text import csv_writer
 from tests.factories import make_model, make_revision
+from tests.once import once_a_module
 from tests.runs.test_exports import table
 
 TOKENS = "/exports/tokens.csv"
 
 
-@pytest.fixture
-def runs(people):
+def make_runs(people):
     revision = make_revision(people.alice, items=4)
     found = [
         services.queue_run(revision, make_model(people.alice, slug=f"m{k}"), actor=people.alice)
@@ -26,6 +26,9 @@ def runs(people):
     ]
     run_pending()
     return found
+
+
+built, people, runs = once_a_module(make_runs)
 
 
 def test_a_download_begins_before_any_sentence_is_read(client, runs):

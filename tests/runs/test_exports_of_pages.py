@@ -19,6 +19,7 @@ from lmgym.runs.statistics import STATISTICS
 from lmgym.runs.tables import values
 from tests.factories import make_model, make_revision
 from tests.lmgym.suites.documents import AGREEMENT
+from tests.once import once_a_module
 from tests.runs.boards import finished_run
 from tests.runs.test_exports import table
 
@@ -26,8 +27,7 @@ FORMULAS = (AGREEMENT, "[(2;%match%) < (2;%mismatch%)] & [(3;%match%) < (3;%mism
 FIRST, SECOND = [1, 1, 0, 2, 1, 1, 1, 0], [1, 0, 0, 1, 1, 1, 3, 1]
 
 
-@pytest.fixture
-def run(people):
+def make_run(people):
     """A run with two predictions of different chance levels over eight items; one outcome is too close to
     call.
     """
@@ -39,6 +39,9 @@ def run(people):
     )  # fmt: skip
     run.prediction_results.filter(position=1).update(close=[False] * 8, chance=0.25)
     return run
+
+
+built, people, run = once_a_module(make_run)
 
 
 def interval(shares: pd.Series, predictions: int = 1) -> tuple[float, float, float]:

@@ -14,17 +14,14 @@ import statsmodels.formula.api as smf
 from django.urls import reverse
 
 from gym.jobs.testing import run_pending
+from gym.runs.models import SuiteRun
 from gym.runs.work import services
 from lmgym.suites.blueprints import AGREEMENT as CROSSED
 from suites.drafts import apply_edits
 from suites.options import SuiteOptions
 from suites.services import freeze, import_suite
 from tests.factories import make_model, make_revision
-
-
-@pytest.fixture
-def model(people):
-    return make_model(people.alice)
+from tests.once import once_a_module
 
 
 def done(revision, model):
@@ -41,6 +38,18 @@ def crossed(people, *ops):
     return freeze(suite, actor=people.alice)
 
 
+def make_run(people):
+    return done(crossed(people), make_model(people.alice))
+
+
+built, people, run = once_a_module(make_run)
+
+
+@pytest.fixture
+def model(run):
+    return run.model
+
+
 def content_of(response) -> bytes:
     assert response.status_code == 200
     return b"".join(response.streaming_content) if response.streaming else response.content
@@ -53,8 +62,7 @@ def exported(client, what, query, form="csv"):
 
 @pytest.mark.parametrize("what", ["regions", "tokens"])
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_rows_with_a_condition_say_its_levels(client, people, model, what, form):
-    run = done(crossed(people), model)
+def test_rows_with_a_condition_say_its_levels(client, run, what, form):
     rows = exported(client, what, f"run={run.key}", form)
     assert list(rows.columns)[-2:] == ["factor_agreement", "factor_number"]
     assert (rows["factor_agreement"] + "_" + rows["factor_number"] == rows["condition"]).all()
@@ -62,14 +70,14 @@ def test_rows_with_a_condition_say_its_levels(client, people, model, what, form)
 
 
 @pytest.mark.parametrize("what", ["outcomes", "predictions", "scores"])
-def test_rows_without_a_condition_have_no_factors(client, people, model, what):
-    run = done(crossed(people), model)
+def test_rows_without_a_condition_have_no_factors(client, run, what):
     assert not [
         name for name in exported(client, what, f"run={run.key}").columns if name.startswith("factor_")
     ]
 
 
 def test_a_condition_outside_and_a_suite_without_factors_leave_them_empty(client, people, model):
+    SuiteRun.objects.all().delete()
     filler = {"op": "insert_condition", "at": 4, "name": "filler", "rows": {"1": ["A", "b", "c", "d"]}}
     done(crossed(people, filler), model)
     done(make_revision(people.alice, name="plain"), model)
@@ -81,8 +89,7 @@ def test_a_condition_outside_and_a_suite_without_factors_leave_them_empty(client
     assert "factor_agreement" not in plain.columns
 
 
-def test_api_page_and_collection_give_the_same_columns(client, people, model):
-    run = done(crossed(people), model)
+def test_api_page_and_collection_give_the_same_columns(client, run):
     page = content_of(client.get(reverse("run-download", args=[run.key, "regions.csv"])))
     api = content_of(client.get(reverse("api-run-regions", args=[run.key]), {"format": "ndjson"}))
     header = next(csv.reader(io.StringIO(page.decode("utf-8-sig"))))
@@ -91,10 +98,9 @@ def test_api_page_and_collection_give_the_same_columns(client, people, model):
     assert (first["factor_agreement"], first["factor_number"]) == ("match", "sing")
 
 
-def test_the_mixed_model_of_the_guide_finds_the_difference_of_differences(client, people, model):
-    run = done(crossed(people), model)
+def test_the_mixed_model_of_the_guide_finds_the_difference_of_differences(client, run):
     regions = exported(client, "regions", f"run={run.key}")
-    verb = regions[(regions["region_number"] == 3) & (regions["model"] == model.slug)].copy()
+    verb = regions[(regions["region_number"] == 3) & (regions["model"] == run.model.slug)].copy()
     verb["surprisal"] += np.random.default_rng(1).normal(size=len(verb))  # the model of tests gives ties
     formula = "surprisal ~ C(factor_agreement, Treatment('match')) * C(factor_number, Treatment('sing'))"
     fitted = smf.mixedlm(formula, verb, groups="item").fit()

@@ -16,14 +16,15 @@ from models_registry.models import RegisteredModel
 from tests.factories import make_revision
 from tests.lmgym.runs.uploaded.worlds import outcomes_of_seeds
 
-N = 2 * uploads.STEP + 5
+STEP, N = 5, 12
 
 
 @pytest.fixture(autouse=True)
-def _small_limit(monkeypatch):
+def _small_limits(monkeypatch):
     """Lower the limits, so that a file of a few steps counts as large."""
-    monkeypatch.setattr(uploads, "AT_ONCE", 30)
-    monkeypatch.setattr(upload_views, "PER_PAGE", 10)
+    monkeypatch.setattr(uploads, "STEP", STEP)
+    monkeypatch.setattr(uploads, "AT_ONCE", 10)
+    monkeypatch.setattr(upload_views, "PER_PAGE", 4)
 
 
 @pytest.fixture
@@ -55,8 +56,8 @@ def test_the_page_queues_it_and_says_how_far_it_is(client, people, revision):
     assert not UploadInput.objects.exists()
     page = client.get(address).content.decode()
     assert f"{N} runs" in page
-    assert page.count("lstm-") == 10
-    assert "?page=5" in page
+    assert page.count("lstm-") == 4
+    assert "?page=3" in page
     assert "every 2s" not in page
     assert "data-reload" in client.get(address, headers={"HX-Request": "true"}).content.decode()
 
@@ -66,7 +67,7 @@ def test_checking_a_large_file_shows_the_first_runs(client, people, revision):
     form = {"file": file(), "visibility": "public", "kind": "auto", "unit": "bits", "check": "1"}
     page = client.post(reverse("results-upload"), form).content.decode()
     assert f"{N} runs" in page
-    assert "Only the first 10" in page
+    assert "Only the first 4" in page
     assert not ResultUpload.objects.exists()
 
 
@@ -113,14 +114,14 @@ def test_a_file_of_fewer_runs_is_kept_at_once(client, people, revision):
 
 def test_what_stopped_half_way_goes_on_with_the_rest(client, people, revision):
     upload = queued(people.bob)
-    people.bob.max_runs = 20
+    people.bob.max_runs = STEP
     people.bob.save()
     [job] = run_pending()
     assert job.state == "failed"
-    assert "the limit is 20" in job.error
+    assert f"the limit is {STEP}" in job.error
     client.force_login(people.bob)
     page = " ".join(client.get(upload.get_absolute_url()).content.decode().split())
-    assert f"Stopped after 20 of {N} runs" in page
+    assert f"Stopped after {STEP} of {N} runs" in page
     people.bob.max_runs = None
     people.bob.save()
     client.post(reverse("upload-retry", args=[upload.key]))

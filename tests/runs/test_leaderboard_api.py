@@ -61,15 +61,11 @@ def download(client, form, query):
 
 QUERIES = [
     "",
-    "rule=all",
-    "rule=first",
-    "weights=a:3,b:0.5",
-    "suite=a,b",
+    "weights=a:3,b:0.5&rule=first",
+    "suite=a,b&q=good",
     "tag=agreement",
-    "common=1",
-    "group=1",
+    "common=1&group=1",
     "source=uploaded",
-    "q=good",
     "model=bad,good&sort=name",
     "sort=-suite:c&rule=all",
 ]

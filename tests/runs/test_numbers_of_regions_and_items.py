@@ -14,10 +14,10 @@ from gym.jobs.testing import run_pending
 from gym.runs.work import services
 from lmgym.stats.intervals import within_item_intervals
 from tests.factories import make_model, make_revision
+from tests.once import once_a_module
 
 
-@pytest.fixture
-def run(people):
+def make_run(people):
     """A run of the uniform model (10 bits per token) with noise in the rows, so that intervals exist."""
     revision = make_revision(people.alice, items=4, formulas=("(2;%mismatch%) > (2;%match%)",))
     queued = services.queue_run(revision, make_model(people.alice), actor=people.alice)
@@ -28,6 +28,9 @@ def run(people):
         row.save()
     queued.refresh_from_db()
     return queued
+
+
+built, people, run = once_a_module(make_run)
 
 
 def chart(client, run, **query):

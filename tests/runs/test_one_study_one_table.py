@@ -31,6 +31,8 @@ from tests.people import make_people
 
 pytestmark = pytest.mark.django_db
 PUBLISHED = CONFORMANCE / "suites"
+DEMO = SUITES_DIR / "[cfs]*.json"
+"""Four of the demo's suites, two of them with two predictions."""
 MODELS = {
     "demo-gpt2": (
         "causal",
@@ -56,7 +58,7 @@ class Study(NamedTuple):
     scope="module",
     params=[
         pytest.param(
-            PUBLISHED,
+            PUBLISHED / "*.json",
             id="published",
             marks=[
                 pytest.mark.published,
@@ -66,11 +68,11 @@ class Study(NamedTuple):
                 ),
             ],
         ),
-        pytest.param(SUITES_DIR, id="demo"),
+        pytest.param(DEMO, id="demo"),
     ],
 )
 def study(request, module_db) -> Iterator[Study]:
-    files = sorted(request.param.glob("*.json"))
+    files = sorted(request.param.parent.glob(request.param.name))
     with (
         pytest.MonkeyPatch.context() as patch,
         override_settings(GYM_MODEL_DIR=MODELS_DIR),
@@ -79,7 +81,7 @@ def study(request, module_db) -> Iterator[Study]:
         patch.setattr(STOCK_KERNELS, lambda: False)
         run_on_the_site(files)
         rates = lmgym.evaluate(files, [MODELS_DIR / name for name in MODELS], device="cpu").rates()
-        yield Study(f"{request.param}/*.json", rates)
+        yield Study(str(request.param), rates)
         transaction.set_rollback(True)
 
 

@@ -173,24 +173,33 @@ def test_a_collections_table_has_its_suites_only(client, world, people):
     assert "scored" not in text.lower().split("scoring rule")[0]
 
 
-def test_pages_offer_the_tables_of_their_numbers(client, world, people):
+def test_pages_offer_the_tables_of_their_numbers_and_their_methods(client, world, people):
     client.force_login(people.alice)
+    compared = PeopleComparison.objects.get().get_absolute_url()
     pages = {
-        reverse("run-detail", args=[world["computed"].key]): ("run-predictions", "run-regions"),
-        f"{reverse('compare')}?model=m1,m2": ("compare-suites",),
-        f"{reverse('compare')}?model=m1,m2&suite=both": ("compare-predictions",),
-        reverse("collection-detail", args=["study"]): ("leaderboard",),
+        reverse("run-detail", args=[world["computed"].key]): (
+            "run-predictions",
+            "run-regions",
+            "run-methods",
+        ),
+        f"{reverse('compare')}?model=m1,m2": ("compare-suites", "compare-methods"),
+        f"{reverse('compare')}?model=m1,m2&suite=both": ("compare-predictions", "compare-methods"),
+        reverse("collection-detail", args=["study"]): ("leaderboard", "leaderboard-methods"),
         reverse("leaderboard"): ("leaderboard",),
         reverse("suite-detail", args=["both"]): ("suite-predictions",),
-        PeopleComparison.objects.get().get_absolute_url(): ("people-gains", "people-coefficients"),
+        compared: ("people-gains", "people-coefficients", "people-methods"),
         HumanData.objects.get().get_absolute_url(): ("people-predictions",),
     }
     for page, kinds in pages.items():
         text = client.get(page).content.decode()
         for kind in kinds:
-            for form in ("tex", "md", "csv"):
-                [address, *_] = re.findall(rf'href="(/paper/{kind}\.{form}\?[^"]*)" data-copy-file', text)
-                assert client.get(address.replace("&amp;", "&")).status_code == 200, address
+            found = re.findall(rf'href="/paper/{kind}\.(\w+)\?([^"]*)" data-copy-file', text)
+            queries = dict(found)
+            forms = {"tex", "md", "bib"} if kind in METHODS else {"tex", "md", "csv"}
+            assert queries.keys() == forms, (page, kind)
+            assert len(set(queries.values())) == 1, (page, kind)
+            query = queries["md"].replace("&amp;", "&")
+            assert client.get(f"/paper/{kind}.md?{query}").status_code == 200, (page, kind)
 
 
 def test_a_stranger_gets_no_table_of_a_private_suite(client, people):
@@ -241,22 +250,6 @@ def test_a_comparisons_methods_name_its_tests(client, world):
     assert "Newcombe" in text
     assert "sign test" in text
     assert "Second" in text
-
-
-def test_pages_offer_their_methods(client, world, people):
-    client.force_login(people.alice)
-    for page, kind in (
-        (reverse("run-detail", args=[world["computed"].key]), "run-methods"),
-        (f"{reverse('compare')}?model=m1,m2", "compare-methods"),
-        (f"{reverse('compare')}?model=m1,m2&suite=both", "compare-methods"),
-        (reverse("collection-detail", args=["study"]), "leaderboard-methods"),
-        (PeopleComparison.objects.get().get_absolute_url(), "people-methods"),
-    ):
-        text = client.get(page).content.decode()
-        addresses = re.findall(rf'href="(/paper/{kind}\.\w+\?[^"]*)" data-copy-file', text)
-        assert len(addresses) == 3
-        for address in addresses:
-            assert client.get(address.replace("&amp;", "&")).status_code == 200, address
 
 
 @pytest.mark.foreign

@@ -150,9 +150,8 @@ def test_a_model_that_cannot_be_used_says_why_and_is_not_asked_for_ever(client, 
     assert Job.objects.count() == 1
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_what_is_no_preview_is_refused(client, suite):
+    for body in (
         {"sentences": "x"},
         {"sentences": [1]},
         {"sentences": [{"item": 1, "condition": "match", "contents": ["a"]}]},
@@ -164,12 +163,10 @@ def test_a_model_that_cannot_be_used_says_why_and_is_not_asked_for_ever(client, 
         {"items": ["1"]},
         {"items": [2]},
         {"model": ""},
-    ],
-)
-def test_what_is_no_preview_is_refused(client, suite, body):
-    answer = ask(client, suite, **body)
-    assert answer.status_code == 400
-    assert answer.json()["errors"][0]["where"].startswith("$.")
+    ):
+        answer = ask(client, suite, **body)
+        assert answer.status_code == 400, body
+        assert answer.json()["errors"][0]["where"].startswith("$."), body
 
 
 def test_only_editors_preview_and_only_with_models_they_may_run(client, people, suite):
@@ -197,7 +194,7 @@ def test_a_cold_model_is_announced_at_once_and_a_warm_one_is_not(client, suite, 
 
     from gym.jobs.models import WorkerHeartbeat
 
-    monkeypatch.setattr(module, "WAIT_SECONDS", 0.5)
+    monkeypatch.setattr(module, "WAIT_SECONDS", 0.1)
     slept = []
     monkeypatch.setattr(module.time, "sleep", lambda seconds: slept.append(seconds))
     RegisteredModel.objects.update(load_seconds=4.2)

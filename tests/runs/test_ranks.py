@@ -153,12 +153,12 @@ def test_compare_keeps_the_filter(client, world):
     assert 'name="suite" value' not in page[page.index('id="compare-form"') :].split("</form>")[0]
 
 
-@pytest.mark.parametrize("form", ["tex", "md", "csv", "json"])
-@pytest.mark.parametrize("layout", ["", "models", "suites"])
-def test_a_board_without_rows_has_files_too(client, world, form, layout):
+@pytest.mark.parametrize("layout", ["models", "suites"])
+def test_a_board_without_rows_has_files_too(client, world, layout):
     query = {"source": "uploaded", "layout": layout}
-    assert client.get(reverse("leaderboard-download", args=[form]), query).status_code == 200
     assert client.get(reverse("leaderboard"), query).status_code == 200
+    for form in ("tex", "md", "csv", "json"):
+        assert client.get(reverse("leaderboard-download", args=[form]), query).status_code == 200, form
 
 
 def test_the_heat_map_has_the_layout_of_the_page(client, world):

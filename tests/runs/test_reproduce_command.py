@@ -22,7 +22,6 @@ from tests.lmgym.suites.documents import AGREEMENT
 
 POLICIES = {
     "plain": (ScoringPolicy(), ()),
-    "eos": (ScoringPolicy(eos=True), ("--eos",)),
     "whitespace": (ScoringPolicy(whitespace="trailing"), ("--whitespace", "trailing")),
     "tokens": (ScoringPolicy(tokens="needed"), ("--tokens", "needed")),
     "all": (

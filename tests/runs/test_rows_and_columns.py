@@ -17,6 +17,7 @@ from lmgym.suites.formats import read_suite
 from suites import services as suites
 from tests.factories import make_model, make_revision
 from tests.lmgym.suites.documents import suite_bytes
+from tests.once import once_a_module
 from tests.runs.boards import finished_run
 
 BOTH = {"GPT (gpt-a)", "GPT (gpt-b)"}
@@ -32,8 +33,7 @@ def board(user, query="", revisions=None):
     return leaderboard(user, read_options(QueryDict(query)), revisions)
 
 
-@pytest.fixture
-def twins(people):
+def make_twins(people):
     """Two models called GPT of different owners: one keeps its rate with a modifier, the other does not."""
     pair = [make_revision(people.alice, name=name, items=4) for name in ("embed", "embed_mod")]
     models = [
@@ -44,6 +44,9 @@ def twins(people):
         finished_run(pair[0], model, [1, 1, 1, 1])
         finished_run(pair[1], model, after)
     return {"models": models, "pair": pair}
+
+
+built, people, twins = once_a_module(make_twins)
 
 
 def test_robustness_keeps_models_of_the_same_name_apart(client, twins, people):

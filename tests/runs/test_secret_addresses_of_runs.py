@@ -95,21 +95,22 @@ def opened(client, path: str, key: str):
     return response
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_old_addresses_open_only_for_people_with_a_role(client, people, make_run, path):
+def test_old_addresses_open_only_for_people_with_a_role(client, people, make_run):
     run = make_run()
-    assert opened(client, path, run.key).status_code in {200, 286}
     old = renew(run, people)
     for who in (None, people.charlie):
         if who:
             client.force_login(who)
-        response = opened(client, path, old)
-        assert response.status_code == 404
-        assert run.revision.suite.slug not in response.content.decode()
-        assert opened(client, path, run.key).status_code in {200, 286}
-    for who in (people.alice, people.bob, people.dora, people.staff):
+        for path in PATHS:
+            response = opened(client, path, old)
+            assert response.status_code == 404, (path, who)
+            assert run.revision.suite.slug not in response.content.decode(), (path, who)
+            assert opened(client, path, run.key).status_code in {200, 286}, (path, who)
+    roles = {people.dora: PATHS, people.bob: PATHS[:1], people.alice: PATHS[:1], people.staff: PATHS[:1]}
+    for who, paths in roles.items():
         client.force_login(who)
-        assert opened(client, path, old).status_code in {200, 286}
+        for path in paths:
+            assert opened(client, path, old).status_code in {200, 286}, (path, who)
 
 
 def test_the_page_leads_its_people_to_the_new_address(client, people, make_run):

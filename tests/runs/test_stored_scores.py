@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from django.core.management import call_command
 
 from gym.jobs.testing import run_pending
@@ -11,17 +10,20 @@ from gym.runs.work import services
 from gym.runs.work.uploads import ModelChoice, ResultFile, plan_upload, save_upload
 from tests.factories import make_model, make_revision
 from tests.lmgym.suites.documents import AGREEMENT
+from tests.once import once_a_module
 
 TWO = (AGREEMENT, "(2;%mismatch%) = (2;%match%)")
 
 
-@pytest.fixture
-def run(people):
+def make_run(people):
     revision = make_revision(people.alice, formulas=TWO)
     run = services.queue_run(revision, make_model(people.alice), actor=people.alice)
     run_pending()
     run.refresh_from_db()
     return run
+
+
+built, people, run = once_a_module(make_run)
 
 
 def rates(run) -> dict[str, float | None]:

@@ -10,6 +10,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from suites import services as suites
 from tests.factories import make_model, make_revision
+from tests.once import once_a_module
 from tests.runs.boards import finished_run
 from tests.runs.test_exports import table
 from tests.runs.test_intervals_from_exports import EXACT, SLUGS, groups_among, mean_over_suites, shared_factor
@@ -24,15 +25,22 @@ RATES = {
 TAGS = {"licensing": ["npi", "npi_mod"], "dependencies": ["gap", "gap_mod"]}
 
 
-@pytest.fixture
-def tagged(client, people) -> pd.DataFrame:
-    """The table `scores` of models on suites with tags and modifiers, by suite and model."""
+def make_world(people):
+    """Models on suites with tags and modifiers."""
     models = {slug: make_model(people.alice, slug=slug) for slug in SLUGS}
     for name, by_model in RATES.items():
         revision = make_revision(people.alice, items=4, name=name)
         suites.set_tags(revision.suite, [tag for tag, names in TAGS.items() if name in names])
         for slug, codes in by_model.items():
             finished_run(revision, models[slug], codes)
+
+
+built, people, world = once_a_module(make_world)
+
+
+@pytest.fixture
+def tagged(client, world) -> pd.DataFrame:
+    """The table `scores`, by suite and model."""
     scores = table(client, "scores")
     return scores[scores["rule"] == "each"].set_index(["suite", "model"])
 

@@ -145,20 +145,21 @@ def test_many_seeds_get_their_group_and_perplexity_at_once(people, tmp_path):
 
 
 def test_a_file_of_more_pairs_than_a_page_waits_for_is_worked_off_here(people, tmp_path, monkeypatch):
-    monkeypatch.setattr(uploads, "AT_ONCE", 30)
+    monkeypatch.setattr(uploads, "AT_ONCE", 3)
     make_revision(people.alice)
-    n = 31
+    n = 4
     assert f"{n} runs of {n} models on 1 suite" in run(seeds(tmp_path, n))
     assert (SuiteRun.objects.count(), Job.objects.count()) == (n, 0)
 
 
-def test_broken_off_it_leaves_no_run(people, tmp_path):
+def test_broken_off_it_leaves_no_run(people, tmp_path, monkeypatch):
+    monkeypatch.setattr(uploads, "STEP", 3)
     make_revision(people.alice)
-    file = seeds(tmp_path, 50)
+    file = seeds(tmp_path, 5)
     plan = plan_upload(ResultFile(file.name, file.read_bytes()), actor=people.alice)
 
     def interrupt(done: int) -> None:
-        assert SuiteRun.objects.count() == done
+        assert SuiteRun.objects.count() == done == 3
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
