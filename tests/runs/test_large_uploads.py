@@ -117,7 +117,7 @@ def test_what_stopped_half_way_goes_on_with_the_rest(client, people, revision):
     people.bob.max_runs = STEP
     people.bob.save()
     [job] = run_pending()
-    assert job.state == "failed"
+    assert (job.state, job.done, job.total) == ("failed", STEP, N)
     assert f"the limit is {STEP}" in job.error
     client.force_login(people.bob)
     page = " ".join(client.get(upload.get_absolute_url()).content.decode().split())
