@@ -27,8 +27,12 @@ def pages(client, address: str):
         address = page["next"]
 
 
-@pytest.mark.parametrize("sort", ["title", "-title", "created", "-updated", "items", "-predictions"])
-@pytest.mark.parametrize("limit", [1, 4, 25, 30])
+SORTS = ["title", "-title", "created", "-updated", "items", "-predictions"]
+
+
+@pytest.mark.parametrize(
+    ("sort", "limit"), [*((sort, 4) for sort in SORTS), ("title", 1), ("title", 25), ("title", 30)]
+)
 def test_every_row_comes_once_and_in_order(client, many, sort, limit):
     found = [row for page in pages(client, f"/api/v1/suites/?sort={sort}&limit={limit}") for row in page]
     assert len(found) == len({row["slug"] for row in found}) == 25
