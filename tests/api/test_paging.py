@@ -62,6 +62,17 @@ def test_a_cursor_belongs_to_its_order(client, many):
     assert (other.status_code, other.json()["errors"][0]["where"]) == (400, "?cursor")
 
 
+@pytest.mark.parametrize(("its", "other"), [("suites", "collections"), ("backends", "leaderboard")])
+def test_a_cursor_belongs_to_its_list(client, many, its, other):
+    """The two lists have the same order."""
+    sort = {"sort": "title"} if its == "suites" else {}
+    address = client.get(f"/api/v1/{its}/", {"limit": 1, **sort}).json()["next"]
+    assert client.get(address).status_code == 200
+    answer = client.get(address.replace(f"/{its}/", f"/{other}/"))
+    assert (answer.status_code, answer["Content-Type"]) == (400, "application/problem+json")
+    assert answer.json()["errors"][0]["where"] == "?cursor"
+
+
 def test_lists_that_are_no_table_come_in_pages_too(client, db):
     found = [row["kind"] for page in pages(client, "/api/v1/backends/?limit=1") for row in page]
     assert {"causal", "masked", "ngram", "uniform"} <= set(found)
