@@ -82,7 +82,7 @@ def test_a_step_without_time_is_left_for_the_next_call(run: Any) -> None:
 def test_a_step_that_takes_too_long_is_ended_with_all_it_started(run: Any, tmp_path: Path) -> None:
     child = "import subprocess, time; own = subprocess.Popen(['sleep', '600']); "
     code = child + f"open({str(tmp_path / 'pid')!r}, 'w').write(str(own.pid)); time.sleep(600)"
-    code_of_command, found = run(program(code, seconds=5))
+    code_of_command, found = run(program(code, seconds=2))
     assert (code_of_command, found["fast: step"]["state"]) == (1, "timeout")
     pid, deadline = (tmp_path / "pid").read_text(), time.monotonic() + 10
     while (ended := state(pid) in ("gone", "Z")) is False and time.monotonic() < deadline:

@@ -110,7 +110,7 @@ def test_lists_and_details_take_few_queries_whatever_their_length(client, people
     names = {"AGENTRUN": agent_run.key, "OTHERRUN": other_run.key, "RUN": run, "CASE": str(case.pk)}
     addresses = [_named(address, names) for address in (*LISTS, *DETAILS)]
     few = {address: counted(client, address) for address in addresses}
-    grow(client, people, 2, 6, items=2)
+    grow(client, people, 2, 2, items=2)
     for address in addresses:
         rows, queries = counted(client, address)
         assert queries <= MOST, (address, rows, queries)

@@ -28,8 +28,7 @@ def test_a_number_of_a_revision_is_whole(client, world, address, number, status)
         assert answer.json()["errors"][0]["where"] == f"?{name}"
 
 
-@pytest.mark.parametrize("sort", ["model", "suite", "state", "created"])
-@pytest.mark.parametrize("sign", ["", "-"])
+@pytest.mark.parametrize(("sign", "sort"), [("", "model"), ("-", "suite"), ("", "state"), ("-", "created")])
 def test_runs_are_sorted(client, people, world, sort, sign):
     client.force_login(people.alice)
     for state in ("cancelled", "failed"):

@@ -101,7 +101,8 @@ from django.core import checks
 django.setup()
 print(settings.SESSION_COOKIE_SECURE, settings.CSRF_COOKIE_SECURE, settings.SECURE_SSL_REDIRECT,
       settings.SECURE_HSTS_SECONDS, settings.DEBUG, settings.SECURE_PROXY_SSL_HEADER)
-print(sorted(found.id for found in checks.run_checks(include_deployment_checks=True)))
+security = [checks.Tags.security]
+print(sorted(found.id for found in checks.run_checks(tags=security, include_deployment_checks=True)))
 """
 
 

@@ -340,6 +340,7 @@ def test_who_shares_a_private_suite_finds_no_word_of_its_owners_private_model(cl
     assert not found, "\n".join(found)
 
 
+@pytest.mark.crawl
 def test_the_owner_finds_them(client, people):
     """The owner sees the words, so the tests above search in the right places."""
     client.force_login(people.alice)

@@ -9,14 +9,14 @@ from gym.conflicts import Conflict
 from gym.sharing import invitations
 from gym.sharing.selectors import invitations_of, shares_of
 from tests.factories import make_suite
-from tests.sharing.worlds import EVERY_KIND, MAKERS, asked, status_of
+from tests.sharing.worlds import EVERY_KIND, MAKERS, TWO_KINDS, asked, status_of
 
 
 def accept_page(offer) -> str:
     return reverse("invitation-accept", args=[offer.pk])
 
 
-@EVERY_KIND
+@TWO_KINDS
 def test_home_tells_of_it_and_does_not_open_the_thing(client, people, prefix):
     thing = MAKERS[prefix](people.alice)
     offer = asked(people, thing)
@@ -29,7 +29,7 @@ def test_home_tells_of_it_and_does_not_open_the_thing(client, people, prefix):
     assert accept_page(offer) not in client.get("/").content.decode()
 
 
-@EVERY_KIND
+@TWO_KINDS
 @pytest.mark.parametrize("role", ["edit", "view"])
 def test_who_accepts_on_the_page_has_the_role(client, people, prefix, role):
     thing = MAKERS[prefix](people.alice)

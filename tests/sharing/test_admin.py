@@ -36,12 +36,17 @@ def staff(client, people):
     return client
 
 
-@pytest.fixture(params=list(MAKERS))
-def thing(request, people):
-    """An object that alice owns and bob may edit."""
-    made = MAKERS[request.param](people.alice)
+def make(kind, people):
+    """Create an object that alice owns and bob may edit."""
+    made = MAKERS[kind](people.alice)
     made.collaborations.create(user=people.bob, role="edit")
     return made
+
+
+@pytest.fixture(params=["suite", "registeredmodel"])
+def thing(request, people):
+    """An object of two kinds: one class is the admin of all collaborators."""
+    return make(request.param, people)
 
 
 def address(thing, what="changelist", *keys):
@@ -89,11 +94,13 @@ def test_staff_ends_one_place_or_several(staff, people, thing):
     assert not thing.collaborations.exists()
 
 
-def test_another_owner_is_one_place_less_and_open_invitations_end(staff, people, thing):
+@pytest.mark.parametrize("kind", MAKERS)
+def test_another_owner_is_one_place_less_and_open_invitations_end(staff, people, kind):
     """The admin's view needs a complete form, so this posts what its page shows, with another owner."""
+    thing = make(kind, people)
     invitations.invite(thing, "dora", "edit", actor=people.alice)
-    kind = thing._meta
-    page = reverse(f"admin:{kind.app_label}_{kind.model_name}_change", args=[thing.pk])
+    names = thing._meta
+    page = reverse(f"admin:{names.app_label}_{names.model_name}_change", args=[thing.pk])
     form = staff.get(page).context["adminform"].form
     given = {name: "" if value is None else value for name, value in form.initial.items()}
     management = {

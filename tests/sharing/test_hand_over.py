@@ -20,7 +20,7 @@ from suites.services import edit_card as edit_suite_card
 from tests.agents.site import GOOD, make_server
 from tests.agents.site import make_suite as make_tests
 from tests.factories import make_suite
-from tests.sharing.worlds import API, EVERY_KIND, MAKERS, asked
+from tests.sharing.worlds import API, MAKERS, TWO_KINDS, asked
 
 
 def shared(people, prefix="suite"):
@@ -34,7 +34,7 @@ def offered(people, thing):
     return invitations.offer_ownership(thing, place, actor=people.alice)
 
 
-@EVERY_KIND
+@TWO_KINDS
 def test_it_stays_the_owners_until_the_editor_accepts(client, people, prefix):
     thing = shared(people, prefix)
     place = thing.collaborations.get()
@@ -52,7 +52,7 @@ def test_it_stays_the_owners_until_the_editor_accepts(client, people, prefix):
     assert [(row.user, row.role) for row in thing.collaborations.all()] == [(people.alice, "edit")]
 
 
-@EVERY_KIND
+@TWO_KINDS
 def test_the_api_offers_it_and_takes_the_offer_back(client, people, prefix):
     thing = shared(people, prefix)
     address = reverse(f"{API.get(prefix, f'api-{prefix}')}-person", args=[thing.slug, "bob"])

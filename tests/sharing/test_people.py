@@ -121,11 +121,6 @@ def status_of(client, user, thing) -> int:
     return client.get(thing.get_absolute_url()).status_code
 
 
-def test_its_people_read_it_and_others_do_not(client, people, thing):
-    found = {name: status_of(client, getattr(people, name), thing) for name in ("bob", "dora", "charlie")}
-    assert found == {"bob": 200, "dora": 200, "charlie": 404}
-
-
 def test_an_editor_changes_it_and_a_viewer_does_not(people, kind, thing):
     with pytest.raises(PermissionDenied):
         kind.edit(again(thing), actor=people.dora)

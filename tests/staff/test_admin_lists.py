@@ -10,7 +10,7 @@ from tests.staff.rows import make
 
 MODELS = list(admin.site._registry)
 QUERIES = 10
-ROWS = 25  # more than QUERIES, so that a query per row is found
+ROWS = 12  # more than QUERIES, so that a query per row is found
 
 
 @pytest.fixture
@@ -42,6 +42,12 @@ def test_a_list_can_be_searched_and_filtered(model):
     assert listing.list_filter
 
 
+def _asked(spec, choices):
+    """Return all choices of a filter of our own, and the first of one that Django makes of a field; the list itself is
+    the choice of no filter."""
+    return choices[1:] if isinstance(spec, admin.SimpleListFilter) else choices[1:2]
+
+
 def test_every_filter_answers(client, people, subtests):
     make(1)
     client.force_login(people.staff)
@@ -49,7 +55,7 @@ def test_every_filter_answers(client, people, subtests):
         listed = client.get(address_of(model)).context["cl"]
         for spec in listed.filter_specs:
             with subtests.test(model=model._meta.label, filter=spec.title):
-                for choice in list(spec.choices(listed))[:4]:
+                for choice in _asked(spec, list(spec.choices(listed))):
                     assert client.get(address_of(model) + choice["query_string"]).status_code == 200
 
 

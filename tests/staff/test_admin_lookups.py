@@ -52,8 +52,9 @@ def test_no_list_takes_a_lookup_on_a_text_it_does_not_show(rf, people, model):
             assert not listing.lookup_allowed(f"{field.name}__startswith", "a", request), field.name
 
 
-@pytest.mark.parametrize("model", list(admin.site._registry), ids=lambda model: model._meta.label)
-def test_a_search_as_long_as_a_book_is_answered(client, people, model):
+def test_a_search_as_long_as_a_book_is_answered(client, people):
+    """In the list that searches the most fields; all lists cut the text in the same place."""
+    model = max(admin.site._registry, key=lambda model: len(admin.site._registry[model].search_fields))
     client.force_login(people.staff)
     address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     assert client.get(address, {"q": "a" * 60_000}).status_code == 200

@@ -13,9 +13,10 @@ from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
 from gym.runs.work.services import queue_run
-from gym.staff import actors, services
+from gym.staff import services
 from suites.models import Suite
 from tests.factories import make_model, make_revision
+from tests.once import once_a_module
 from tests.permissions.test_every_url import upload
 
 PAGE = "/staff/clean-up/"
@@ -28,8 +29,7 @@ def age(rows) -> None:
     rows.update(**{"finished" if rows.model is Job else "completed_at": then})
 
 
-@pytest.fixture
-def runs(people) -> dict[str, SuiteRun]:
+def make_runs(people) -> dict[str, SuiteRun]:
     """One run of each kind, all of them old except the new one."""
     open_model = make_model(people.alice, slug="open")
     secret = make_model(people.alice, slug="secret", visibility="private")
@@ -54,6 +54,9 @@ def runs(people) -> dict[str, SuiteRun]:
     age(SuiteRun.objects.filter(pk=made["uploaded"].pk))
     Suite.objects.filter(slug="listed").update(visibility="private")
     return made
+
+
+built, people, runs = once_a_module(make_runs)
 
 
 def names_left(runs) -> set[str]:
@@ -120,7 +123,7 @@ def test_the_page_shows_what_would_go_and_deletes_nothing(client, people, runs):
 def test_without_a_clear_word_nothing_is_queued(client, people, given):
     client.force_login(people.staff)
     assert client.post(PAGE, given).status_code == 400
-    assert not Job.objects.exists()
+    assert not Job.objects.filter(kind="clean_up").exists()
 
 
 def test_a_clear_word_queues_it_once(client, people, runs):
@@ -140,4 +143,3 @@ def test_only_staff_cleans_up_and_nothing_young(people):
     for days, what in ((29, ["jobs"]), (365, []), (365, ["jobs", "suites"])):
         with pytest.raises(ValidationError):
             services.queue_clean_up(days, what, actor=people.staff)
-    assert actors.old_runs(timezone.now()).count() == 0

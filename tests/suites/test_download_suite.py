@@ -53,7 +53,7 @@ def test_the_page_links_every_form(client, suite):
         assert reverse("suite-download", args=[suite.slug, 1, form]) in page
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", ["json", "csv-excel"])
 def test_a_download_reads_back_with_the_same_sentences(client, suite, form):
     content = client.get(reverse("suite-download", args=[suite.slug, 1, form])).content
     again, document = read_suite(content), document_of(suite.latest_frozen)
