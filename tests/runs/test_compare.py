@@ -126,6 +126,16 @@ def test_runs_that_are_missing_are_named(client, world, people):
     assert "Third on r1" in get(client, "model=first&model=third&suite=s").content.decode()
 
 
+@pytest.mark.parametrize("models", ["", "model=nobody", "model=third", "model=hidden"])
+def test_a_suite_without_any_of_the_models_has_nothing_to_compare(client, world, people, models):
+    make_model(people.alice, slug="third")
+    hidden = make_model(people.alice, slug="hidden", visibility="private", name="Hidden one")
+    finished_run(world["revision"], hidden, [1] * 5)
+    response = get(client, f"{models}&suite=s")
+    assert response.status_code == 200
+    assert "Nothing to compare yet" in response.content.decode()
+
+
 def test_more_than_five_models_are_said_to_be_too_many(client, people):
     query = "&".join(f"model=m{k}" for k in range(7))
     for k in range(7):

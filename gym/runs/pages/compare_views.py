@@ -321,7 +321,8 @@ def _on_a_suite(request: HttpRequest, choices: Choices, context: dict[str, Any])
     }
     if "item" in request.GET:
         return _on_an_item(request, comparison, context)
-    context["texts"] = item_texts(comparison.sides[0].run, context["items"])
+    if comparison.sides:
+        context["texts"] = item_texts(comparison.sides[0].run, context["items"])
     return render(request, "runs/compare_suite.html", context)
 
 
