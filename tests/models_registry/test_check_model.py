@@ -74,7 +74,9 @@ def test_a_baseline_becomes_ready_with_its_facts(client, people):
     assert model.fingerprint in page
 
 
-def test_a_folder_becomes_ready_with_parameters_tokenizer_and_fingerprint(client, people, model_dir):
+def test_a_folder_becomes_ready_with_parameters_tokenizer_and_fingerprint(
+    client, people, model_dir, no_child
+):
     pytest.importorskip("torch")
     tokenizer = tiny.train("byte-bpe")
     network = tiny.gpt2(tokenizer.get_vocab_size())
