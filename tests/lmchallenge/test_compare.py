@@ -54,7 +54,7 @@ def named(games):
     return {"first": first, "second": others}
 
 
-@pytest.mark.parametrize("metric", ["hit1", "hit2", "mrr", "bits", "idx1_hit3"])
+@pytest.mark.parametrize("metric", ["hit2", "bits"])
 def test_any_metric_and_baseline_gives_one_answer_everywhere(client, games, metric, tmp_path):
     query = {"metric": metric, "filter": "all"}
     ordered = [games[1], games[0], games[2]]
