@@ -25,6 +25,7 @@ from tests.lmgym.agents.test_hostile_servers import BEHAVIOURS, CASE
 from tests.lmgym.agents.test_hostile_servers import GOOD as GOOD_LINE
 from tests.lmgym.net.hostile import answer
 from tests.lmgym.net.hostile import server as hostile
+from tests.once import once_a_module
 
 GOOD_ANSWER = answer(GOOD_LINE)
 
@@ -33,9 +34,7 @@ def sends_on_to(url: str) -> bytes:
     return answer(b"", "307 There", Location=f"{url}/api/v1/a/streaming_chat")
 
 
-@pytest.fixture
-def server(people):
-    return make_server(people.alice)
+built, people, server = once_a_module(lambda people: make_server(people.alice))
 
 
 def test_the_check_finds_version_agents_and_graphs(server):
