@@ -10,14 +10,13 @@ from gym.agents.comparing import compare_runs
 from gym.agents.models import AgentCase, CaseIteration
 from gym.jobs.testing import run_pending
 from tests.agents.site import GOOD, make_case, make_run, make_server, make_suite
+from tests.once import once_a_module
 
 pytestmark = pytest.mark.django_db
 TWO = 'agent: echo, success_ratio: "{}", interactions: [{{text: FLAKY, response: {{text: {{keywords: [world, e]}}}}}}]'
 
 
-@pytest.fixture
-def server(people):
-    return make_server(people.alice)
+built, people, server = once_a_module(lambda people: make_server(people.alice))
 
 
 def test_the_check_that_differs_most_comes_first_with_both_rates(people, server, client):

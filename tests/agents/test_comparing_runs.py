@@ -15,15 +15,15 @@ from gym.jobs.testing import run_pending
 from lmgym.agents.run_comparison import Side, compare_rates
 from lmgym.stats.comparison import corrected
 from tests.agents.site import FLAKY, make_case, make_run, make_server, make_suite
+from tests.once import once_a_module
 from tests.page_text import text_of
 
 ALWAYS = FLAKY.replace("2/4", "2/10")
 
 
-@pytest.fixture
-def run(people) -> AgentRun:
-    suite = make_suite(people.alice, cases={"flaky": ALWAYS})
-    return make_run(suite, make_server(people.alice))
+built, people, run = once_a_module(
+    lambda people: make_run(make_suite(people.alice, cases={"flaky": ALWAYS}), make_server(people.alice))
+)
 
 
 def again(run: AgentRun, text: str = ALWAYS, **more) -> AgentRun:

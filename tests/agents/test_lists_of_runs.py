@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from django.urls import reverse
 
 from gym.agents.models import AgentRun
@@ -10,15 +9,19 @@ from gym.agents.run_views import PER_PAGE
 from gym.agents.selectors import RUNS_SHOWN
 from tests.agents.site import make_server, make_suite
 from tests.agents.test_the_matrix import finished_run
+from tests.once import once_a_module
+from tests.people import People
 
 MANY = PER_PAGE + 10
 
 
-@pytest.fixture
-def runs(people) -> list[AgentRun]:
+def make_runs(people: People) -> list[AgentRun]:
     suite, server = make_suite(people.alice), make_server(people.alice)
     cases = list(suite.cases.all())
     return [finished_run(suite, server, cases, age=age) for age in range(MANY)]
+
+
+built, people, runs = once_a_module(make_runs)
 
 
 def page_of(client, address: str, **query) -> str:

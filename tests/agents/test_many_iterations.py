@@ -10,14 +10,15 @@ from django.test.utils import CaptureQueriesContext
 
 from gym.agents.models import CaseIteration, CaseRun
 from tests.agents.site import make_run, make_server, make_suite
+from tests.once import once_a_module
 from tests.page_text import text_of
+from tests.people import People
 
 MANY = 250
 FAILED = 240
 
 
-@pytest.fixture
-def often(people) -> CaseRun:
+def make_often(people: People) -> CaseRun:
     """A case with 250 iterations, which took 1 to 250 seconds; only iteration FAILED failed."""
     run = make_run(make_suite(people.alice), make_server(people.alice))
     case_run = run.case_runs.get()
@@ -38,6 +39,9 @@ def _like(data: dict, number: int, outcome: str) -> dict:
     turns = [{**turn, "seconds": float(number), "text": f"answer {number}."} for turn in data["turns"]]
     checks = [{**check, "outcome": outcome} for check in data["checks"]]
     return {**data, "number": number, "outcome": outcome, "turns": turns, "checks": checks}
+
+
+built, people, often = once_a_module(make_often)
 
 
 def offered(text: str) -> list[int]:

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from gym.agents import actors, presenters, services
 from gym.agents.actors import agent_naming
-from gym.agents.models import CaseRun, FailureMode, Naming
+from gym.agents.models import AgentServer, CaseRun, FailureMode, Naming
 from gym.jobs import states
 from gym.jobs.context import JobContext
 from gym.jobs.models import Job
@@ -16,7 +16,9 @@ from gym.jobs.testing import run_pending
 from lmgym.agents.transport import TransportError
 from tests.agents.site import FLAKY, GOOD, make_run, make_server, make_suite
 from tests.lmgym.agents.helpers import Scripted, said
+from tests.once import once_a_module
 from tests.page_text import text_of
+from tests.people import People
 
 FAILS = (
     'agent: echo\nsuccess_ratio: "3/4"\ninteractions: [{text: FLAKY, response: {text: {keywords: zzz}}}]\n'
@@ -24,15 +26,23 @@ FAILS = (
 """A case that fails with two alternating answers: Goodbye moon, Hello world."""
 
 
-@pytest.fixture
-def server(people):
-    return make_server(people.alice)
-
-
-@pytest.fixture
-def failed(people, server) -> CaseRun:
+def make_world(people: People) -> tuple[AgentServer, CaseRun]:
+    server = make_server(people.alice)
     run = make_run(make_suite(people.alice, cases={"flaky": FAILS}), server, parallel=1)
-    return run.case_runs.get()
+    return server, run.case_runs.get()
+
+
+built, people, world = once_a_module(make_world)
+
+
+@pytest.fixture
+def server(world) -> AgentServer:
+    return world[0]
+
+
+@pytest.fixture
+def failed(world) -> CaseRun:
+    return world[1]
 
 
 def modes(case_run: CaseRun) -> dict[str, int]:
@@ -179,7 +189,7 @@ def test_strangers_see_the_names_and_ask_nothing(client, people, server, failed)
 
 
 def test_passing_iterations_are_no_failures(people, server):
-    run = make_run(make_suite(people.alice, cases={"flaky": FLAKY}), server, parallel=1)
+    run = make_run(make_suite(people.alice, "passing", cases={"flaky": FLAKY}), server, parallel=1)
     naming = services.queue_naming(run.case_runs.get(), server, "", actor=people.alice)
     assert naming.total == 2
 

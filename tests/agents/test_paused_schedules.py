@@ -13,14 +13,13 @@ from gym.agents.models import AgentCase, AgentRun, AgentSchedule
 from gym.notices.models import Notice
 from gym.sharing.models import Role
 from tests.agents.site import GOOD, make_case, make_server, make_suite
+from tests.once import once_a_module
 
 pytestmark = pytest.mark.django_db
 NAMES_IT = 'agent: echo\ninteractions: [{text: ${KEY}, response: {text: {keywords: "hus"}}}]'
 
 
-@pytest.fixture
-def server(people):
-    return make_server(people.alice)
+built, people, server = once_a_module(lambda people: make_server(people.alice))
 
 
 @pytest.fixture

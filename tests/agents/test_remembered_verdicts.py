@@ -9,28 +9,37 @@ from gym.agents.models import AgentRun, AgentServer, AgentSuite
 from gym.jobs.testing import run_pending
 from tests.agents.site import make_case, make_run, make_server, make_suite
 from tests.lmgym.agents.helpers import Scripted, said
+from tests.once import once_a_module
 from tests.page_text import text_of
+from tests.people import People
 
 CASE = 'agent: echo, success_ratio: "2/4"\ninteractions: [{text: hello, response: {text: {gist: It greets}}}]'
 
 
-@pytest.fixture
-def server(people):
-    return make_server(people.alice)
-
-
-@pytest.fixture
-def suite(people, server, monkeypatch):
-    """A suite whose judge alternates between pass and fail."""
+def make_world(people: People) -> tuple[AgentServer, AgentSuite]:
     judge = make_server(people.alice, "judge")
     AgentServer.objects.filter(pk=judge.pk).update(kind="chat", url="http://one.example", chat_model="small")
+    return make_server(people.alice), make_suite(people.alice, cases={"c": CASE}, judge=judge.model)
+
+
+built, people, world = once_a_module(make_world)
+
+
+@pytest.fixture
+def server(world) -> AgentServer:
+    return world[0]
+
+
+@pytest.fixture
+def suite(world, monkeypatch) -> AgentSuite:
+    """A suite whose judge alternates between pass and fail."""
     answers = iter(["pass", "fail"] * 20)
     asked = Scripted(lambda body: said(next(answers)))
     known = agent_adapters.transport_for
     monkeypatch.setattr(
         agent_adapters, "transport_for", lambda row: asked if row.model.slug == "judge" else known(row)
     )
-    return make_suite(people.alice, cases={"c": CASE}, judge=judge.model)
+    return world[1]
 
 
 def again(run: AgentRun, **options: bool) -> AgentRun:

@@ -25,6 +25,7 @@ from tests.lmgym.agents.test_hostile_servers import BEHAVIOURS, CASE
 from tests.lmgym.agents.test_hostile_servers import GOOD as GOOD_LINE
 from tests.lmgym.net.hostile import answer
 from tests.lmgym.net.hostile import server as hostile
+from tests.once import once_a_module
 
 GOOD_ANSWER = answer(GOOD_LINE)
 
@@ -33,9 +34,7 @@ def sends_on_to(url: str) -> bytes:
     return answer(b"", "307 There", Location=f"{url}/api/v1/a/streaming_chat")
 
 
-@pytest.fixture
-def server(people):
-    return make_server(people.alice)
+built, people, server = once_a_module(lambda people: make_server(people.alice))
 
 
 def test_the_check_finds_version_agents_and_graphs(server):
@@ -181,10 +180,11 @@ def test_what_was_counted_before_numbers_were_looked_at_breaks_no_page(people, s
     assert (file.status_code, b"total_tokens" in file.getvalue()) == (200, False)
 
 
-@pytest.mark.parametrize(
-    "name", ["hangs", "drips", "sends a gigabyte", "lies about its encoding", "answers 500"]
-)
-def test_a_run_against_a_server_that_means_harm_ends_with_named_outcomes(people, settings, client, name):
+@pytest.mark.parametrize("name", ["hangs", "lies about its encoding"])
+def test_a_run_against_a_server_that_means_harm_ends_with_named_outcomes(
+    people, settings, client, monkeypatch, name
+):
+    monkeypatch.setattr("tests.lmgym.agents.test_hostile_servers.PATIENCE", 0.8)
     behave, outcome, _ = BEHAVIOURS[name]
     with hostile(behave) as there:
         settings.GYM_NET_ALLOW = [there.url.removeprefix("http://")]

@@ -18,14 +18,13 @@ from lmgym.agents.redact import redactor
 from lmgym.agents.scoring import NOT_COMPARABLE, rescore
 from tests.agents.site import FLAKY, GOOD, make_case, make_run, make_server, make_suite
 from tests.lmgym.agents.helpers import Scripted, outcomes, said, says
+from tests.once import once_a_module
 
 SECRET = "hush-hush"
 NAMES_IT = "agent: echo\ninteractions: [{text: ${KEY}, response: {text: {keywords: ${KEY}}}}]"
 
 
-@pytest.fixture
-def server(people):
-    return make_server(people.alice)
+built, people, server = once_a_module(lambda people: make_server(people.alice))
 
 
 def again(run: AgentRun, **options: bool) -> AgentRun:

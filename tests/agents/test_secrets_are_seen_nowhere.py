@@ -20,15 +20,14 @@ from lmgym.agents import reports
 from lmgym.agents.redact import HIDDEN, redactor
 from tests.agents.site import make_run, make_server, make_suite
 from tests.lmgym.agents.helpers import Scripted, run, said, says
+from tests.once import once_a_module
 
 LONG = "sk-" + "0123456789abcdef" * 40
 ODD = 'it\'s "odd" \\ and\nof two lines, ü'
 CASE = "agent: echo\ninteractions: [{text: ${KEY}, response: {%s}}]"
 
 
-@pytest.fixture
-def server(people):
-    return make_server(people.alice)
+built, people, server = once_a_module(lambda people: make_server(people.alice))
 
 
 def stored(run: AgentRun) -> str:

@@ -16,15 +16,14 @@ from lmgym.agents.case_reader import read_case
 from lmgym.agents.demo_server import least_seconds
 from lmgym.agents.driver import Options
 from tests.agents.site import FLAKY, GOOD, make_server, make_suite
+from tests.once import once_a_module
 
 pytestmark = pytest.mark.django_db
 
 SLOW = 'agent: echo\nsuccess_ratio: "1/1000"\ninteractions: [{text: "SLEEP(600)"}]\n'
 
 
-@pytest.fixture
-def server(people):
-    return make_server(people.alice)
+built, people, server = once_a_module(lambda people: make_server(people.alice))
 
 
 def case(turns: str, more: str = ""):

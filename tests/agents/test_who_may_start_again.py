@@ -14,11 +14,9 @@ from gym.jobs.testing import run_pending
 from gym.secrets import encrypt
 from models_registry.models import RegisteredModel
 from tests.agents.site import make_server, make_suite
+from tests.once import once_a_module
 
-
-@pytest.fixture
-def server(people):
-    return make_server(people.alice)
+built, people, server = once_a_module(lambda people: make_server(people.alice))
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 from django.urls import reverse
 
 from gym.lmchallenge import playing
+from gym.lmchallenge.models import Game
 from gym.lmchallenge.presenters import MAIN_EXPLAINED
 from lmgym.lmchallenge.cli.main import main
 from lmgym.lmchallenge.cli.streams import Streams
@@ -19,7 +20,9 @@ from lmgym.stats import holm
 from tests.lmchallenge.test_version_5 import RESULTS, a_log
 from tests.lmchallenge.worlds import game_request, make_corpus, upload
 from tests.lmgym.lmchallenge.test_measures import both_versions
+from tests.once import once_a_module
 from tests.page_text import text_of
+from tests.people import People
 
 pytestmark = pytest.mark.django_db
 
@@ -34,13 +37,15 @@ def shifted(log: list[bytes], more: int) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-@pytest.fixture
-def games(people):
+def make_games(people: People) -> list[Game]:
     old, _ = both_versions(1)
     return [
         upload(people.alice, shifted(old, more), title=title)
         for title, more in (("Good", 0), ("Fair", 1), ("Poor", 4))
     ]
+
+
+built, people, games = once_a_module(make_games)
 
 
 def asked(client, games, **query):
@@ -54,7 +59,7 @@ def named(games):
     return {"first": first, "second": others}
 
 
-@pytest.mark.parametrize("metric", ["hit1", "hit2", "mrr", "bits", "idx1_hit3"])
+@pytest.mark.parametrize("metric", ["hit2", "bits"])
 def test_any_metric_and_baseline_gives_one_answer_everywhere(client, games, metric, tmp_path):
     query = {"metric": metric, "filter": "all"}
     ordered = [games[1], games[0], games[2]]

@@ -289,7 +289,7 @@ def test_a_log_without_words_says_that_all_tokens_count(client, people, kind):
         assert "over all tokens if the log has no words" in text
 
 
-@pytest.mark.parametrize("kind", ["wp", "tc", "ic"])
+@pytest.mark.parametrize("kind", ["tc", "ic"])
 def test_a_game_is_compared_with_its_log_without_words_by_all_tokens(client, people, kind):
     corpus = make_corpus(people.alice, USERS)
     first = play(corpus, people.alice, kind)

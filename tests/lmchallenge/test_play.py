@@ -60,8 +60,7 @@ class Broken(Exception):
     pass
 
 
-@pytest.mark.parametrize("kind", ["wp", "tc", "ic"])
-@pytest.mark.parametrize("at", [1, 4, 11])
+@pytest.mark.parametrize(("kind", "at"), [("wp", 1), ("wp", 11), ("tc", 4), ("ic", 4)])
 def test_a_worker_that_dies_in_the_middle_changes_nothing_in_the_log(people, monkeypatch, kind, at):
     corpus = make_corpus(people.alice, USERS)
     calm = play(corpus, people.alice, kind)

@@ -17,6 +17,7 @@ from lmgym.lmchallenge.logs import coloured
 from tests.lmchallenge.test_version_5 import RESULTS, a_log
 from tests.lmchallenge.worlds import LOG, fresh, run_alone, upload
 from tests.lmgym.lmchallenge.test_text_index import a_log as a_log_of_4
+from tests.once import once_a_module
 from tests.page_text import text_of
 
 pytestmark = pytest.mark.django_db
@@ -38,9 +39,7 @@ def log_of(lines, times: int = 1) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows * times)
 
 
-@pytest.fixture
-def game(people):
-    return upload(people.alice, log_of(LINES))
+built, people, game = once_a_module(lambda people: upload(people.alice, log_of(LINES)))
 
 
 def numbers(client, game, status: int = 200, **query) -> list[int]:

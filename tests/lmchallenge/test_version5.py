@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -223,6 +224,7 @@ def test_games_that_corrected_different_typing_errors_say_so(tmp_path: Path):
     words = tmp_path / "words"
     words.write_text("the\ncat\nhat\nsat\nmat\non\nan\nat\n")
 
+    @cache
     def log(game: str, chance: str) -> str:
         return call("run", PROGRAM, game, "-p", chance, str(words), stdin=CORPUS * 9)[1].decode()
 

@@ -63,7 +63,7 @@ def site(monkeypatch):
     monkeypatch.setattr(Site, "answers", {})
     monkeypatch.setattr(Site, "tokens_seen", [])
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.005,))
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()

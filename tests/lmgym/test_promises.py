@@ -84,7 +84,8 @@ def _codes() -> Iterator[tuple[str, list[str]]]:
     for path in (
         path for name in ("gym", "suites", "models_registry") for path in (ROOT / name).rglob("*.py")
     ):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        source = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(source)) if "ApiProblem" in source else ():
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "ApiProblem":
                 values = [*node.args[2:3], *(one.value for one in node.keywords if one.arg == "code")]
                 found += [str(one.value) for one in values if isinstance(one, ast.Constant)]

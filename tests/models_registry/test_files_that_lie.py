@@ -163,11 +163,11 @@ def liar(db, people, settings) -> RegisteredModel:
 
 def test_a_check_that_takes_too_long_ends_and_says_so(liar, settings):
     pytest.importorskip("torch")
-    settings.GYM_MODEL_CHECK_SECONDS = 2
+    settings.GYM_MODEL_CHECK_SECONDS = 0.2
     found = inspect(liar)
     assert found["status"] == "broken"
     assert found["status_reason"].startswith(
-        "Loading and probing the model took longer than 2 seconds and was stopped."
+        "Loading and probing the model took longer than 0.2 seconds and was stopped."
     )
 
 

@@ -70,7 +70,9 @@ def register(client, repo: str, slug: str = "m", **more):
     return client.post(reverse("model-register"), data)
 
 
-def test_a_members_private_model_is_reviewed_checked_and_run_with_their_token(people, server, client, caplog):
+def test_a_members_private_model_is_reviewed_checked_and_run_with_their_token(
+    people, server, client, caplog, no_child
+):
     hub_token.store_token(ALICES, actor=people.alice)
     client.force_login(people.alice)
     assert b"model.safetensors" in register(client, PRIVATE).content

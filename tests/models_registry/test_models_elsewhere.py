@@ -18,6 +18,7 @@ from lmgym.models.backends import load_backend
 from models_registry import services, warm
 from models_registry.forms import fields_of, sources
 from models_registry.models import RegisteredModel
+from models_registry.references import compare
 from tests.factories import make_model, make_revision
 from tests.lmgym.models.backends.completion_server import completion_server
 from tests.lmgym.models.backends.test_lmzoo_backend import CONTAINER
@@ -230,6 +231,12 @@ def checked(people, settings, *, served="tiny", **config) -> RegisteredModel:
     return model
 
 
+def named(people, **config) -> RegisteredModel:
+    """A model on another server, not saved."""
+    given = {"base_url": "https://lab.example.org/v1", "model": "tiny", **config}
+    return RegisteredModel(owner=people.staff, slug="far", backend="openai", config=given)
+
+
 def test_the_check_compares_a_server_with_its_reference(people, settings, monkeypatch):
     reference_model(people.staff)
     with served_reference(monkeypatch):
@@ -265,17 +272,9 @@ def test_a_reference_that_cannot_be_loaded_is_a_note_and_no_refusal(people, sett
     assert "reference" not in model.facts["probe"]
 
 
-def test_a_reference_that_is_no_longer_ready_is_a_note(people, settings):
-    local = reference_model(people.staff)
-    model = checked(people, settings, reference="local")
-    RegisteredModel.objects.filter(pk=local.pk).update(status="broken")
-    with completion_server() as there:
-        RegisteredModel.objects.filter(pk=model.pk).update(config=model.config | {"base_url": there.url})
-        services.check_model(model, actor=people.staff)
-        run_pending()
-    model.refresh_from_db()
-    assert model.status == "ready"
-    assert "local: it is not ready" in model.facts["notes"][-1]
+def test_a_reference_that_is_no_longer_ready_is_a_note(people):
+    reference_model(people.staff, ready=False)
+    assert "local: it is not ready" in compare(named(people, reference="local"), backend=None).note
 
 
 @pytest.mark.parametrize("more", [{"ready": False}, {"backend": "uniform", "config": {"vocabulary_size": 2}}])
@@ -298,8 +297,10 @@ def test_models_that_the_owner_cannot_see_are_no_references(client, people):
     assert RegisteredModel.objects.get(slug="far").config["reference"] == "local"
 
 
-@pytest.mark.parametrize(("served", "offered"), [("org/Tiny", True), ("local", True), ("other", False)])
-def test_a_model_of_the_same_name_is_offered_as_reference(people, settings, served, offered):
+def test_a_model_of_the_same_name_is_offered_as_reference(people, settings):
     reference_model(people.staff)
-    model = checked(people, settings, served=served)
-    assert ("local may have the same weights" in model.facts["notes"][-1]) is offered
+    model = checked(people, settings, served="org/Tiny")
+    assert "local may have the same weights" in model.facts["notes"][-1]
+    for served, offered in (("local", True), ("other", False)):
+        note = compare(named(people, model=served), backend=None).note
+        assert ("local may have the same weights" in note) is offered

@@ -64,7 +64,7 @@ def check(model, actor) -> Job:
     return job
 
 
-def test_a_short_name_is_checked_and_stored_as_the_present_one(people, server):
+def test_a_short_name_is_checked_in_a_child_and_stored_as_the_present_one(people, server):
     model = of_the_hub(people, "gpt2")
     job = check(model, people.staff)
     assert (model.status, model.status_reason) == ("ready", "")

@@ -12,11 +12,12 @@ from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.jobs.worker import worker_signed_in
 from lmgym.models.backends import BackendUnavailable
+from lmgym.models.backends.ngram_file import FILE_NAME, save_model
+from lmgym.models.backends.ngram_model import train_ngram
 from models_registry import actors, rechecks, services, warm
 from models_registry.models import RegisteredModel
 from models_registry.rechecks import CHECK_VERSION
 from tests.factories import make_model
-from tests.lmgym.models import tiny
 
 pytestmark = pytest.mark.usefixtures("no_child")
 
@@ -42,15 +43,19 @@ def aged(model: RegisteredModel) -> RegisteredModel:
 @pytest.fixture
 def folder(settings) -> Path:
     settings.GYM_MODEL_DIR.mkdir(parents=True)
-    tokenizer = tiny.train("byte-bpe")
-    path = settings.GYM_MODEL_DIR / "tiny"
-    return tiny.save(path, tiny.gpt2(tokenizer.get_vocab_size()), tiny.fast(tokenizer))
+    return save(settings.GYM_MODEL_DIR / "tiny", "the cat sat", "the cat ran")
+
+
+def save(folder: Path, *sentences: str) -> Path:
+    """Write a folder with the counts of these sentences, which takes less time than a network."""
+    folder.mkdir()
+    save_model(train_ngram(sentences, 2), folder / FILE_NAME)
+    return folder
 
 
 @pytest.fixture
 def model(people, folder) -> RegisteredModel:
-    config = {"source": "directory", "path": "tiny", "device": "cpu"}
-    return aged(make_model(people.staff, slug="tiny", ready=False, backend="causal", config=config))
+    return aged(make_model(people.staff, slug="tiny", ready=False, backend="ngram", config={"path": "tiny"}))
 
 
 def sign_in() -> None:
@@ -91,16 +96,15 @@ def test_two_workers_that_sign_in_at_once_queue_one_check(people):
 
 
 def test_a_model_that_this_version_refuses_is_broken(model, folder):
-    (folder / "tokenizer.json").write_text("{}")
+    (folder / FILE_NAME).write_text("{}")
     job = after_sign_in(model)
     assert job.state == "done"
     assert model.status == "broken"
 
 
 def test_other_files_than_those_that_were_checked_are_not_taken_for_them(model, folder):
-    tokenizer = tiny.train("byte-bpe")
     shutil.rmtree(folder)
-    tiny.save(folder, tiny.gpt2(tokenizer.get_vocab_size(), seed=5), tiny.fast(tokenizer))
+    save(folder, "the dog sat", "the dog ran")
     after_sign_in(model)
     assert model.status == "broken"
     assert "are not those that were checked" in model.status_reason

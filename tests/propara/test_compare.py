@@ -8,19 +8,24 @@ import io
 import pytest
 from django.urls import reverse
 
+from gym.propara.models import Submission
 from gym.propara.presenters import compare_submissions
 from lmgym.propara import evaluate
 from lmgym.propara.bootstrap import compare
 from tests.lmgym.propara.worlds import LIGHT, shipped
+from tests.once import once_a_module
+from tests.people import People
 from tests.propara.worlds import LATE, hand_in, make_shipped, make_version
 
 
-@pytest.fixture
-def three(people):
+def make_three(people: People) -> list[Submission]:
     version = make_shipped(people.alice)
     return [
         hand_in(version, people.alice, shipped(name), system=name) for name in ("hasty", "careful", "answers")
     ]
+
+
+built, people, three = once_a_module(make_three)
 
 
 def query(*rows) -> dict:

@@ -15,6 +15,8 @@ from lmgym.propara.digest import digest
 from lmgym.propara.grid import read_grids
 from lmgym.propara.published import PUBLISHED, SPLITS, TABLE, split_of
 from tests.lmgym.propara.worlds import LIGHT, shipped
+from tests.once import once_a_module
+from tests.people import People
 from tests.propara.worlds import LATE, hand_in, make_shipped, make_version
 
 PAPER = {
@@ -26,13 +28,15 @@ PAPER = {
 }
 
 
-@pytest.fixture
-def version(people) -> AnswerSetVersion:
+def make_board(people: People) -> AnswerSetVersion:
     version = make_shipped(people.alice)
     for name in ("careful", "hasty"):
         hand_in(version, people.alice, shipped(name), system=name)
     services.add_published(version, actor=people.alice, **PAPER)
     return version
+
+
+built, people, version = once_a_module(make_board)
 
 
 def text_of(response) -> str:

@@ -167,7 +167,7 @@ def test_parallel_iterations_share_a_server_that_takes_two_at_a_time(fast):
         if full:
             connection.sendall(answer(b'{"error": "Too many concurrent requests"}', "503 Busy"))
             return
-        slow.wait(0.1)
+        slow.wait(0.03)
         connection.sendall(answer(GOOD))
         with lock:
             under_way[0] -= 1

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lmgym.agents.run_comparison import MAX_CHECKS, RunOutcomes, check_key, compare_runs, numbered
+import pytest
+
+from lmgym.agents import run_comparison
+from lmgym.agents.run_comparison import RunOutcomes, check_key, compare_runs, numbered
 from lmgym.stats import holm
 from lmgym.stats.comparison import FISHER, MCNEMAR
 
@@ -52,13 +55,14 @@ def test_scorings_of_the_same_answers_are_paired_by_iteration() -> None:
     assert (total.n, total.second_passed, total.second_n) == (2, 2, 2)
 
 
-def test_checks_that_differ_most_come_first_and_too_many_are_cut() -> None:
-    keys = [check_key("a", 0, turn, "response.text", None) for turn in range(MAX_CHECKS + 5)]
+def test_checks_that_differ_most_come_first_and_too_many_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_comparison, "MAX_CHECKS", 20)
+    keys = [check_key("a", 0, turn, "response.text", None) for turn in range(25)]
     ours = {key: {1: True, 2: True} for key in keys}
     theirs = {key: {1: True, 2: True} for key in keys} | {keys[-1]: {1: False, 2: False}}
     [pair] = compare_runs(run("old", 1, {}, verdicts=ours), [run("new", 2, {}, verdicts=theirs)]).pairs
-    assert len(pair.checks) == MAX_CHECKS
-    assert (pair.checks[0].facts.interaction, pair.checks[0].comparison.difference) == (MAX_CHECKS + 4, -1.0)
+    assert len(pair.checks) == 20
+    assert (pair.checks[0].facts.interaction, pair.checks[0].comparison.difference) == (24, -1.0)
 
 
 def test_names_that_are_alike_get_a_number() -> None:

@@ -234,8 +234,8 @@ def test_an_interaction_that_takes_too_long_is_given_up_while_it_is_under_way():
 
 def test_the_tests_time_is_for_all_iterations_by_the_document_and_for_each_by_the_code():
     text = (
-        "agent: echo, success_ratio: 4/4, timeout_in_seconds: 0.45, "
-        "interactions: [{text: SLEEP(0.2), response: {text: {keywords: echo}}}]"
+        "agent: echo, success_ratio: 4/4, timeout_in_seconds: 0.25, "
+        "interactions: [{text: SLEEP(0.1), response: {text: {keywords: echo}}}]"
     )
     together = run(text, DemoTransport(), parallel=1)
     assert (together.outcome, together.passed) == ("timeout", 2)

@@ -155,7 +155,8 @@ def test_lines_before_a_bad_line_of_the_corpus_are_looked_at_before_they_are_kep
         assert len(rows) == kept
 
 
-def test_a_model_that_leaves_a_child_behind_has_ended():
+def test_a_model_that_leaves_a_child_behind_has_ended(monkeypatch):
+    monkeypatch.setattr("lmgym.lmchallenge.play.process.EXIT_GRACE", 0.1)
     began = time.monotonic()
     _, error, _ = run("leaves", reply_timeout=15)
     assert "exit code 4" in str(error)

@@ -179,12 +179,13 @@ class HubServer:
         handler = type("Handler", (_Handler,), {"hub": self, "of": name})
         server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.005,), daemon=True).start()
         return server
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else each body waits 40 ms for the client to acknowledge its headers
     hub: HubServer
     of: str
 
@@ -398,7 +399,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body[: fault.cut_after])
         self.close_connection = True
         if fault.reset:
-            sleep(0.2)  # what was sent arrives before the RST
+            sleep(0.05)  # what was sent arrives before the RST
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             socket.close(self.connection.detach())
 

@@ -58,16 +58,14 @@ def test_means_over_suites_hold_the_truth_at_other_rates_and_with_correlated_pre
     ),
     ids=lambda one: one.name,
 )
-def test_differences_of_pass_rates_hold_the_truth(setting):
-    assert differences(setting, SAMPLES)[0].holds >= IDEAL - ROUGHLY
+def test_differences_of_pass_rates_hold_the_truth_which_a_bootstrap_misses_near_1(setting):
+    ours, bootstrap = differences(setting, SAMPLES)
+    assert ours.holds >= IDEAL - ROUGHLY
+    if setting.name == "1 suite of 21, 0.97 and 0.9, 0.8":
+        assert bootstrap.holds < 88
 
 
-def test_a_bootstrap_of_the_difference_misses_the_truth_near_1():
-    [setting] = of(DIFFERENCES, "1 suite of 21, 0.97 and 0.9, 0.8")
-    assert differences(setting, SAMPLES)[1].holds < 88
-
-
-@pytest.mark.parametrize("setting", NULLS, ids=lambda one: one.name)
+@pytest.mark.parametrize("setting", [one for one in NULLS if one.items == 24], ids=lambda one: one.name)
 def test_a_rate_at_chance_is_seldom_called_above_or_below_it(setting):
     """Each tail may err in ALPHA, 5%, of the samples; predictions of one item may be correlated."""
     assert max(errors_at_chance(setting, 1000)) <= 5.0 + 2.1

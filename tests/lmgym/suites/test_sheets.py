@@ -151,8 +151,8 @@ def test_twenty_thousand_rows_are_read():
     assert len(reading.document.sentences) == 20_000
 
 
-def test_problems_of_thousands_of_rows_stay_readable():
-    reading = read_sheet(HEAD + "".join(f"{k}\t\tx\ty\n" for k in range(5_000)))
+def test_problems_of_very_many_rows_stay_readable():
+    reading = read_sheet(HEAD + "".join(f"{k}\t\tx\ty\n" for k in range(500)))
     assert 2 <= len(reading.problems) <= 51
 
 

@@ -332,12 +332,11 @@ def test_the_fingerprint_depends_on_the_model_files_alone(folder: Path) -> None:
     assert load(folder.parent, "m").facts.fingerprint != first
 
 
-@pytest.mark.parametrize("package", ["torch", "transformers"])
-def test_a_package_that_is_not_installed_is_named(folder: Path, package: str) -> None:
+def test_a_package_that_is_not_installed_is_named(folder: Path) -> None:
     code = (
-        f"import sys; sys.modules[{package!r}] = None; import lmgym\n"
+        "import sys; sys.modules['torch'] = None; import lmgym\n"
         f"try: lmgym.score('A', {str(folder)!r})\n"
         "except lmgym.errors.BackendError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert f"needs the package '{package}', which is not installed" in done.stdout
+    assert "needs the package 'torch', which is not installed" in done.stdout

@@ -225,7 +225,7 @@ def test_environment_variables_select_the_hub_and_its_cache(server: HubServer) -
 def test_bytes_are_reported_while_they_arrive(server: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 4096)
     monkeypatch.setattr(hub, "REPORT_SECONDS", 0.02)
-    server.fail("/repos/", bytes_per_second=200_000)
+    server.fail("/repos/", bytes_per_second=400_000)
     reports: list[tuple[int, int]] = []
     hub.fetch(NAME, "main", report=lambda done, total: reports.append((done, total)))
     total = sum(SIZES.values())

@@ -90,7 +90,8 @@ def test_leftovers_of_a_killed_download_are_deleted_but_not_those_of_a_running_o
     assert partials() == []
 
 
-def test_a_fetch_completes_an_incomplete_commit(server: HubServer) -> None:
+def test_a_fetch_completes_an_incomplete_commit(server: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "_PAUSES", ())
     commit = server.repos[NAME].refs["main"]
     server.fail("/repos/", times=99, status=404)
     with pytest.raises(BackendError, match="returned HTTP 404"):

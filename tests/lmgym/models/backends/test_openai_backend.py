@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -43,23 +44,19 @@ def bits_by_hand(text: str, before: str = "") -> list[float | None]:
 
 
 @pytest.mark.parametrize("how", DIALECTS, ids=str)
-def test_every_dialect_gives_the_same_bits_at_the_same_places(how):
+def test_every_dialect_passes_the_check_and_gives_the_same_bits_at_the_same_places(how):
     with completion_server(**how) as there:
-        [found] = backend(there).score([TEXT], ScoringPolicy())
+        loaded = backend(there)
+        facts = probe(loaded)
+        [found] = loaded.score([TEXT], ScoringPolicy())
+    assert facts["sample"]["text"]
+    assert facts["first_token_scored"] is bool(how.get("adds_bos"))
     assert isinstance(found, TokenScores)
     started = bool(how.get("adds_bos"))
     assert found.special == [started, *([False] * (len(found) - 1))]
     assert found.bits == pytest.approx(bits_by_hand(TEXT, "<s>" if started else ""))
     spelled = [TEXT[start:end] for start, end in found.offsets[int(started) :]]
     assert [piece.strip() for piece in spelled] == [piece.strip() for piece in tokens_of(TEXT)]
-
-
-@pytest.mark.parametrize("how", DIALECTS, ids=str)
-def test_every_dialect_passes_the_check(how):
-    with completion_server(**how) as there:
-        facts = probe(backend(there))
-    assert facts["sample"]["text"]
-    assert facts["first_token_scored"] is bool(how.get("adds_bos"))
 
 
 def test_a_start_token_makes_the_first_word_count():
@@ -135,29 +132,28 @@ def change(answer, text, **more):
     return answer
 
 
-@pytest.mark.parametrize(
-    ("more", "says"),
-    [
-        ({"tokens": ["Other", " words"], "token_logprobs": [None, -1.0]}, "do not spell the sentence"),
-        ({"tokens": ["Two", " words"], "token_logprobs": [None, -9999.0]}, "probability 0"),
-        ({"tokens": ["Two", " words"], "token_logprobs": [None, 0.5]}, "above 1"),
-        ({"tokens": ["Two", " words"], "token_logprobs": [None, None]}, "no value"),
-        ({"tokens": ["Two", " words"], "token_logprobs": [None, "x"]}, "not a log-probability"),
-        ({"tokens": ["Two", " words"], "token_logprobs": [None]}, "not lists of equal length"),
-        ({"tokens": [], "token_logprobs": []}, "tokens"),
-        ({"tokens": [1, 2], "token_logprobs": [None, -1.0]}, "not a string"),
-        ({"tokens": ["Two"], "token_logprobs": [None]}, "do not spell"),
-    ],
-)
-def test_what_cannot_be_mapped_is_a_failure_of_that_sentence(more, says):
-    def spoil(answer):
-        return change(answer, "Two words", **more)
+UNMAPPED = [
+    ({"tokens": ["Other", " words"], "token_logprobs": [None, -1.0]}, "do not spell the sentence"),
+    ({"tokens": ["Two", " words"], "token_logprobs": [None, -9999.0]}, "probability 0"),
+    ({"tokens": ["Two", " words"], "token_logprobs": [None, 0.5]}, "above 1"),
+    ({"tokens": ["Two", " words"], "token_logprobs": [None, None]}, "no value"),
+    ({"tokens": ["Two", " words"], "token_logprobs": [None, "x"]}, "not a log-probability"),
+    ({"tokens": ["Two", " words"], "token_logprobs": [None]}, "not lists of equal length"),
+    ({"tokens": [], "token_logprobs": []}, "tokens"),
+    ({"tokens": [1, 2], "token_logprobs": [None, -1.0]}, "not a string"),
+    ({"tokens": ["Two"], "token_logprobs": [None]}, "do not spell"),
+]
 
-    with completion_server(spoil=spoil) as there:
-        found = backend(there).score(["Two words", TEXT], ScoringPolicy())
-    assert isinstance(found[0], ScoringFailure)
-    assert says in found[0].reason
-    assert isinstance(found[1], TokenScores)
+
+def test_what_cannot_be_mapped_is_a_failure_of_that_sentence():
+    with completion_server() as there:
+        loaded = backend(there)
+        for more, says in UNMAPPED:
+            there.spoil = partial(change, text="Two words", **more)
+            found = loaded.score(["Two words", TEXT], ScoringPolicy())
+            assert isinstance(found[0], ScoringFailure), more
+            assert says in found[0].reason
+            assert isinstance(found[1], TokenScores), more
 
 
 def test_a_busy_server_is_asked_again_with_patience():

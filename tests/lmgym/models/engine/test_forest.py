@@ -128,9 +128,9 @@ def test_nothing_needed_is_nothing_run() -> None:
     assert cut_all(forest, 8) == []
 
 
-@pytest.mark.parametrize("budget", [1, 64, 256, 512])
-@pytest.mark.parametrize("length", [257, 384, 512, 700, 2048])
-@pytest.mark.parametrize("shared", [0, 100, 250])
+@pytest.mark.parametrize("budget", [1, 64, 512])
+@pytest.mark.parametrize("length", [257, 512, 2048])
+@pytest.mark.parametrize("shared", [0, 250])
 def test_long_texts_cost_about_twice_their_positions_at_most(length: int, shared: int, budget: int) -> None:
     one = grow([list(range(length))])
     assert positions(one, budget) == len(one.token) == length - 1
@@ -175,16 +175,16 @@ def test_a_budget_must_hold_something() -> None:
         cut(grow([[1, 2]]), 0, 0)
 
 
-def test_a_hundred_thousand_sentences_are_planned_quickly() -> None:
+def test_thirty_thousand_sentences_are_planned_quickly() -> None:
     draw = np.random.default_rng(0)
-    stems = draw.integers(0, 5000, (5000, 7))
-    tails = draw.integers(0, 5000, (100_000, 6))
-    rows = np.hstack([stems[np.arange(100_000) // 20], tails]).tolist()
+    stems = draw.integers(0, 5000, (1500, 7))
+    tails = draw.integers(0, 5000, (30_000, 6))
+    rows = np.hstack([stems[np.arange(30_000) // 20], tails]).tolist()
     start = time.process_time()
     forest = grow(rows)
     cut_all(forest, 256)
-    assert time.process_time() - start < 5
-    assert len(forest.edge_node) < 1_200_000
+    assert time.process_time() - start < 1.5
+    assert len(forest.edge_node) < 360_000
 
 
 def test_flags_may_be_one_array_and_must_be_as_many_as_the_tokens() -> None:

@@ -318,13 +318,13 @@ def test_too_many_values_are_refused():
     assert "more than 600,000 values" in problems(raw("[" + "[[]]," * 301_000 + "0]"))[0].message
 
 
-def test_too_many_sentences_are_refused():
+def test_too_many_sentences_are_refused(monkeypatch):
+    monkeypatch.setattr("lmgym.suites.formats.assemble.MAX_SENTENCES", 200)
     regions = [{"region_number": 1, "content": ""}]
     conditions = [{"condition_name": str(k), "regions": regions} for k in range(100)]
-    items = [{"item_number": n, "conditions": conditions} for n in range(201)]
-    data = json.dumps({"meta": {"name": "s"}, "items": items}, separators=(",", ":")).encode()
-    assert len(data) < MAX_BYTES
-    assert "20,100 sentences; at most 20,000" in problems(data)[0].message
+    items = [{"item_number": n, "conditions": conditions} for n in range(3)]
+    data = json.dumps({"meta": {"name": "s"}, "items": items}).encode()
+    assert "300 sentences; at most 200" in problems(data)[0].message
 
 
 def test_a_file_named_json_gets_json_messages():

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 
 from tests.lmgym.conftest import ROOT
 
 FORBIDDEN = {"eval", "exec", "compile", "__import__"}
+WORDS = re.compile(r"(?<![\w.])(eval|exec|compile|__import__)\b|builtins")
+"""What a source contains in which `calls_that_run_text` can find anything. The others need not be parsed."""
 
 
 def calls_that_run_text(source: str) -> list[int]:
     """Return the line numbers of calls to eval, exec, compile or __import__, by name or through builtins."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(ast.parse(source)) if WORDS.search(source) else ():
         if not isinstance(node, ast.Call):
             continue
         function = node.func
