@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from gym.jobs import conf, runner, states
-from gym.jobs.models import Job
+from gym.jobs.models import Job, State
 
 
 def run_pending(queue: str = "", limit: int = 100) -> list[Job]:
@@ -14,7 +14,8 @@ def run_pending(queue: str = "", limit: int = 100) -> list[Job]:
     queues = [queue] if queue else [name for name in conf.queues() if not conf.is_quick(name)]
     ran: dict[UUID, None] = {}
     for _ in range(limit):
-        claimed = (states.claim_next(name, "test") for name in queues)
+        waiting = set(Job.objects.filter(state=State.QUEUED).values_list("queue", flat=True))
+        claimed = (states.claim_next(name, "test") for name in queues if name in waiting)
         job = next((job for job in claimed if job is not None), None)
         if job is None:
             break
