@@ -3,17 +3,16 @@ limit."""
 
 from __future__ import annotations
 
-import importlib
+import os
+import subprocess
 import sys
 import threading
 
 import pytest
 from django.db import OperationalError, connection, transaction
-from django.db.backends.signals import connection_created
 
 from gym import time_limits
 from gym.jobs.web_server import Watched
-from tests.test_house import sources
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 SECONDS = 0.1
@@ -90,12 +89,16 @@ def test_only_requests_that_compute_too_long_are_interrupted_and_once():
     assert site.busy == 0
 
 
-def test_only_the_web_server_is_limited(monkeypatch):
-    """Only the WSGI application limits the statements of its process, so a worker has no limits."""
-    monkeypatch.setattr(connection_created, "receivers", [])
-    monkeypatch.setattr("django.setup", lambda **_: None)  # it is set up
-    monkeypatch.delitem(sys.modules, "gym.wsgi", raising=False)
-    importlib.import_module("gym.wsgi")
-    assert [key for (key, _), *_ in connection_created.receivers] == ["statement_limit"]
-    users = {path.name for path in sources() if "limit_statements" in path.read_text(encoding="utf-8")}
-    assert users == {"time_limits.py", "wsgi.py"}
+def test_only_the_web_server_is_limited():
+    """A process that only sets Django up, such as a worker, has no limits; one that loads the WSGI
+    application has."""
+    program = (
+        "import django; django.setup()\n"
+        "from django.db.backends.signals import connection_created as created\n"
+        "print(len(created.receivers)); import gym.wsgi; print(len(created.receivers))"
+    )
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "gym.settings"}
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    assert told.returncode == 0, told.stderr
+    before, after = map(int, told.stdout.split())
+    assert after == before + 1
