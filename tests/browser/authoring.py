@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlparse
 
-from tests.browser.grid_fake import Sheet
+from tests.browser.grid_fake import LEAVE_TAB, Sheet
 
 SERIAL = itertools.count(1)
 
@@ -67,6 +67,7 @@ def paste(page: Any, text: str, html: str = "") -> None:
 def stored(sheet: Sheet) -> dict[str, Any]:
     """Wait until everything is saved, and return the draft as stored on the server."""
     sheet.page.wait_for_timeout(100)
+    sheet.page.evaluate(LEAVE_TAB)
     sheet.saved()
     address = (
         f"{urlparse(sheet.url).path.replace('/suites/', '/api/v1/suites/').removesuffix('editor/')}draft/"

@@ -87,6 +87,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session")
+def own_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A site without demo data, which a test may stop and must start if it is stopped."""
+    from tests.browser.own_site import OwnSite
+
+    site = OwnSite(tmp_path_factory.mktemp("own_site"))
+    yield site
+    site.stop()
+
+
 def build_demo(folder: Path) -> None:
     with serving(folder):
         pass

@@ -44,7 +44,7 @@ def items_of(rows: list[list[str]]) -> list[dict]:
 
 
 class Table:
-    """A long CSV, also available as spreadsheet cells and in wide form."""
+    """A long CSV, also available as rows of cells and in wide form."""
 
     def __init__(self, text: str) -> None:
         self.csv = text
@@ -62,10 +62,6 @@ class Table:
         ]
         return [head, *lines]
 
-    @property
-    def long(self) -> list[list[str]]:
-        return self.rows
-
 
 def tsv(rows: list[list[str]]) -> str:
     """Format rows as spreadsheets copy them: cells with a quotation mark are quoted."""
@@ -81,10 +77,7 @@ def markup(rows: list[list[str]]) -> str:
     return f"<meta charset='utf-8'><table>{body}</table>"
 
 
-@pytest.fixture(params=["small", pytest.param("cleft", marks=pytest.mark.published)])
-def table(request) -> Table:
-    if request.param == "small":
-        return Table(SMALL)
+def published_table() -> Table:
     path = CONFORMANCE / "suites" / "cleft.csv"
     if not path.is_file():
         pytest.skip(f"no published cleft.csv at {path} (set GYM_CONFORMANCE_DIR)")
@@ -93,15 +86,15 @@ def table(request) -> Table:
     return table
 
 
-@pytest.mark.parametrize("form", ["csv", "long", "wide"])
-def test_a_table_is_pasted_into_an_empty_grid(signed_in, table, form):
+@pytest.mark.parametrize("published", [False, pytest.param(True, marks=pytest.mark.published)])
+def test_a_table_is_pasted_into_an_empty_grid(signed_in, published):
+    table = published_table() if published else Table(SMALL)
     sheet = begin(signed_in, ["a", "b"], ["First", "Second"])
     sheet.click(0, 0)
-    if form == "csv":
+    if published:
         paste(signed_in, table.csv)
     else:
-        rows = getattr(table, form)
-        paste(signed_in, tsv(rows), markup(rows))
+        paste(signed_in, tsv(table.wide), markup(table.wide))
     signed_in.get_by_text(f"{len(table.items)} items ×").wait_for()
     draft = stored(sheet)
     assert draft["regions"] == [name for _, name in table.regions]
@@ -111,11 +104,11 @@ def test_a_table_is_pasted_into_an_empty_grid(signed_in, table, form):
     assert document["region_meta"] == {str(number): name for number, name in table.regions}
 
 
-@pytest.mark.parametrize("form", ["csv", "long", "wide"])
-def test_a_table_is_pasted_into_a_new_suite_and_looked_at_first(signed_in, table, form):
+def test_a_table_is_pasted_into_a_new_suite_and_looked_at_first(signed_in):
     page = signed_in
+    table = Table(SMALL)
     page.goto("/suites/new/?by=paste")
-    put_on_clipboard(page, table.csv if form == "csv" else tsv(getattr(table, form)))
+    put_on_clipboard(page, tsv(table.rows))
     page.get_by_label("Cells from your sheet").focus()
     page.keyboard.press("Control+v")
     page.keyboard.press("Tab")

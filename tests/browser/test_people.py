@@ -88,29 +88,6 @@ def test_bob_is_let_in_promoted_and_shut_out_by_keyboard(signed_in, shared, bob)
     assert bob.goto(shared).status == 404
 
 
-def test_who_may_view_sees_the_people_and_may_leave(signed_in, shared, bob):
-    signed_in.goto(f"{shared}people/")
-    invite_bob(signed_in, "Can view")
-    accept(bob, shared)
-    bob.goto(f"{shared}people/")
-    assert bob.get_by_label("User name").count() == 0
-    assert bob.get_by_role("button", name="Remove").count() == 0
-    bob.get_by_role("button", name="Leave this suite").focus()
-    bob.keyboard.press("Enter")
-    bob.wait_for_url("**/suites/")
-    assert bob.goto(shared).status == 404
-
-
-def test_a_name_nobody_has_is_told_beside_the_field(signed_in, shared):
-    page = signed_in
-    page.goto(f"{shared}people/")
-    page.get_by_label("User name").fill("nobody-is-called-this")
-    page.keyboard.press("Enter")
-    page.get_by_text("There is no account called nobody-is-called-this.").wait_for()
-    assert page.get_by_label("User name").get_attribute("aria-invalid") == "true"
-    page.complaints.clear()  # Chromium logs the status itself
-
-
 def test_the_people_page_fits_a_telephone_and_axe_finds_nothing(signed_in, shared):
     page = signed_in
     page.goto(f"{shared}people/")

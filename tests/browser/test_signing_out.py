@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.authoring import begin, sign_in, stored
-from tests.browser.test_grid_acceptance_offline import PASSWORD, own_site  # noqa: F401
+from tests.browser.own_site import PASSWORD
 
 FIRST = ["The woman | plays | all day", "The woman | play | all day"]
 KEPT = "() => Object.keys(localStorage).filter((key) => key.startsWith('lmgym-'))"
@@ -13,7 +13,7 @@ TEXTS = "() => JSON.stringify(localStorage)"
 
 
 @pytest.fixture
-def writer(browser, own_site):  # noqa: F811
+def writer(browser, own_site):
     """A page of a user who is signed in to a site without demo data."""
     if own_site.process is None:
         own_site.start()

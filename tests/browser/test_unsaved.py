@@ -24,16 +24,7 @@ def asked_on_leaving(page) -> bool:
     return asked
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "/propara/new/",
-        "/games/corpora/demo-sentences/play/",
-        "/games/corpora/new/",
-        "/agents/new/",
-        "/suites/import/",
-    ],
-)
+@pytest.mark.parametrize("address", ["/agents/new/", "/suites/import/"])
 def test_typed_text_is_asked_about(signed_in, address):
     signed_in.goto(address)
     assert not asked_on_leaving(signed_in)

@@ -54,6 +54,17 @@ def test_what_changed_leads_to_what_it_did_to_results(client, world, order):
     )
 
 
+def test_several_models_on_both_are_compared_by_one_link(client, world, people):
+    second = make_model(people.alice, slug="n")
+    finished_run(world["older"], second, [1] * 4)
+    finished_run(world["newer"], second, [1] * 5)
+    for address in ("/suites/s/r2/", reverse("suite-diff", args=["s", 1, 2])):
+        [link] = [link for link in links(client, address) if "r=1&r=2" in link]
+        assert link == "/compare/?model=m&model=n&suite=s&r=1&r=2"
+    sides = client.get(link).context["sides"]
+    assert [side.label for side in sides] == ["M, r1", "M, r2", "N, r1", "N, r2"]
+
+
 def test_without_a_model_on_both_there_is_no_link(client, world, people):
     suite = world["newer"].suite
     suites.replace_draft(suite, read_suite(suite_bytes(items=6, name="s")), actor=people.alice)
