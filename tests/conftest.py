@@ -82,6 +82,7 @@ def pytest_collection_finish() -> None:
     """Exempt the million objects that exist before the first test from garbage collection."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.hookimpl(optionalhook=True)

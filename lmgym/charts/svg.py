@@ -70,17 +70,16 @@ class Markup(str):
 def element(tag: str, attributes: Mapping[str, object] | None = None, *children: str) -> Markup:
     """Build an element. Plain strings among the children are escaped; Markup is not."""
     written = "".join(
-        [
-            f" {name}={_quoted(_number(value))}"
-            for name, value in (attributes or {}).items()
-            if value is not None
-        ]
+        [f" {name}={_quoted(value)}" for name, value in (attributes or {}).items() if value is not None]
     )
     inner = "".join([c if isinstance(c, Markup) else _escaped(c) for c in children])
     return Markup(f"<{tag}{written}>{inner}</{tag}>" if inner else f"<{tag}{written}/>")
 
 
-def _quoted(text: str) -> str:
+def _quoted(value: object) -> str:
+    if isinstance(value, float):
+        return f'"{_n(value)}"'
+    text = str(value)
     # a leaderboard has tens of thousands of short texts without special characters
     return quoteattr(clean(text)) if _SPECIAL.search(text) else f'"{text}"'
 
@@ -94,10 +93,8 @@ def clean(text: str) -> str:
     return _FORBIDDEN.sub("\ufffd", text)
 
 
-def _number(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.2f}".rstrip("0").rstrip(".") if math.isfinite(value) else "0"
-    return str(value)
+def _n(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".") if math.isfinite(value) else "0"
 
 
 class Pen:
@@ -142,7 +139,7 @@ class Pen:
     ) -> Markup:
         attributes: dict[str, object] = {
             "xmlns": "http://www.w3.org/2000/svg",
-            "viewBox": f"0 0 {_number(float(width))} {_number(float(height))}",
+            "viewBox": f"0 0 {_n(width)} {_n(height)}",
             "width": float(width),
             "height": float(height),
             "role": "img",
@@ -182,10 +179,6 @@ def marker(pen: Pen, kind: int, x: float, y: float, *, series: int, size: float 
         4: f"M{_n(x)} {_n(y + r * 1.2)}L{_n(x + r * 1.15)} {_n(y - r * 0.85)}H{_n(x - r * 1.15)}Z",
     }[shape]
     return pen.path(d, "c-shape", fill, "c-color", series=series)
-
-
-def _n(value: float) -> str:
-    return _number(float(value))
 
 
 def finite(value: float | None) -> TypeGuard[float]:
