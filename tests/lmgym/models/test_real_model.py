@@ -211,7 +211,7 @@ def test_the_demo_suites_have_the_results_that_the_docs_print(loaded):
         (ROOT / "docs" / "demo.md").read_text(encoding="utf-8").split("## A trained model for comparison")[1]
     )
     rows = re.findall(
-        r"^\| (\w+) \| ([\w ]+) \| (\d+)/(\d+) \| (\d+)% \| (\d+)–(\d+)% \|", text, re.MULTILINE
+        r"^\| (\w+) \| ([\w ]+) \| (\d+)/(\d+) \| (\d+)% \| (\d+)% to (\d+)% \|", text, re.MULTILINE
     )
     rates = lmgym.evaluate(str(DEMO / "*.json"), loaded, policy={"bos": START}).rates()
     percent = [
