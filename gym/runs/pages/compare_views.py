@@ -35,8 +35,6 @@ from lmgym.text.columns import header as names_of
 from lmgym.text.columns import row as values_of
 from lmgym.text.paper_tables import PaperTable
 from models_registry.models import RegisteredModel
-from models_registry.names import disambiguate
-from models_registry.selectors import visible_to as visible_models
 from suites.models import Suite, SuiteRevision
 from suites.selectors import listed_for as listed_suites
 from suites.selectors import tags_of
@@ -150,9 +148,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
     methods_files (PaperFiles).
     """
     choices = read_choices(request)
-    with_results = visible_models(request.user).filter(runs__completed_at__isnull=False).distinct()
-    all_models = list(with_results.order_by("name"))
-    disambiguate(all_models)
+    all_models = selectors.models_to_compare(request.user)
     context: dict[str, Any] = {
         "choices": choices,
         "options": choices.options,

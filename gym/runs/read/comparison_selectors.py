@@ -116,6 +116,14 @@ def models_named(user: AnyUser, slugs: Sequence[str]) -> list[RegisteredModel]:
     return models
 
 
+def models_to_compare(user: AnyUser) -> list[RegisteredModel]:
+    """Return the models with results that are visible to the user, by name, with unique labels."""
+    results = SuiteRun.objects.filter(model=OuterRef("pk"), completed_at__isnull=False)
+    models = list(visible_models(user).filter(Exists(results)).order_by("name"))
+    disambiguate(models)
+    return models
+
+
 MOST_OFFERED = 400
 """Maximum number of suites offered as check boxes; more can be selected by tag."""
 
@@ -316,16 +324,18 @@ def _on_both(ran: dict[int, set[str]], first: int, second: int) -> OnBoth | None
 
 
 def _with_results(
-    user: AnyUser, revisions: Any, models: Sequence[RegisteredModel]
+    user: AnyUser, revisions: Sequence[SuiteRevision], models: Sequence[RegisteredModel]
 ) -> dict[tuple[int, int], SuiteRun]:
-    """Map (revision, model) to the run that counts, with outcomes and stored scores."""
+    """Map (revision, model) to the run that counts, with outcomes and stored scores. The runs share the revisions and
+    models."""
     by_pk = {model.pk: model for model in models}
+    revision_of = {revision.pk: revision for revision in revisions}
     rows = PredictionResult.objects.select_related("prediction").order_by("position")
-    runs = newest_done(visible_runs(user).filter(revision__in=revisions, model__in=by_pk))
-    light = runs.select_related(None).select_related("revision__suite").defer("region_summary")
+    runs = newest_done(visible_runs(user).filter(revision__in=revision_of, model__in=by_pk))
+    light = runs.select_related(None).defer("region_summary")
     newest = list(light.prefetch_related("scores", Prefetch("prediction_results", queryset=rows)))
     for run in newest:
-        run.model = by_pk[run.model_id]
+        run.model, run.revision = by_pk[run.model_id], revision_of[run.revision_id]
     return {(run.revision_id, run.model_id): run for run in newest}
 
 
