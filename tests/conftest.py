@@ -79,7 +79,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Exempt the million objects that exist before the first test from garbage collection."""
+    """Exempt the million objects that exist before the first test from garbage collection, and collect the others as
+    rarely as the web server does."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)

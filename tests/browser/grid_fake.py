@@ -41,7 +41,7 @@ LEAVE_TAB = """() => {
   document.dispatchEvent(new Event("visibilitychange"));
   delete document.visibilityState;
 }"""
-"""Does what a change to another tab does: the editor saves at once instead of half a second after the last edit."""
+"""Switch to another tab: the editor then saves at once, not half a second after the last edit."""
 
 
 # --- the page and its address ---------------------------------------------------------------------------------

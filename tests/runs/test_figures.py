@@ -28,7 +28,7 @@ NO_RULE = ("people-", "run-", "lmc-", "propara-", "agent-")
 """Charts without a pass rate over several predictions."""
 
 
-def test_every_chart_is_had_as_drawing_without_a_title_and_as_numbers(client, world):
+def test_every_chart_comes_as_a_drawing_without_a_title_and_as_numbers(client, world):
     for kind in KINDS:
         svg = client.get(address(kind, "svg", world))
         assert svg.status_code == 200, kind

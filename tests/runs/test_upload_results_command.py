@@ -152,7 +152,7 @@ def test_a_file_of_more_pairs_than_a_page_waits_for_is_worked_off_here(people, t
     assert (SuiteRun.objects.count(), Job.objects.count()) == (n, 0)
 
 
-def test_broken_off_it_leaves_no_run(people, tmp_path, monkeypatch):
+def test_an_interrupted_upload_leaves_no_run(people, tmp_path, monkeypatch):
     monkeypatch.setattr(uploads, "STEP", 3)
     make_revision(people.alice)
     file = seeds(tmp_path, 5)

@@ -25,7 +25,7 @@ MAKERS = {
 API = {"suite": "api", "propara": "api-propara-set"}
 EVERY_KIND = pytest.mark.parametrize("prefix", list(MAKERS))
 TWO_KINDS = pytest.mark.parametrize("prefix", ["suite", "model"])
-"""For what one view or service does for objects of every kind."""
+"""Enough where the same view or service handles every kind."""
 
 
 def asked(people: Any, thing: Any, role: str = "edit", name: str = "bob") -> Any:

@@ -18,7 +18,7 @@ built, people, world = once_a_module(make_world)
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_an_svg_file_keeps_its_text_says_what_it_shows_and_asks_for_no_other_file(client, world):
+def test_an_svg_file_keeps_its_text_describes_itself_and_loads_no_other_file(client, world):
     for kind in KINDS:
         text = client.get(address(kind, "svg", world)).content.decode()
         root = ET.fromstring(text)

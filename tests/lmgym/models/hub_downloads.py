@@ -1,4 +1,4 @@
-"""What this process has downloaded from a Hub."""
+"""Helpers for tests: the files in the Hub cache of this process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def cache() -> Path:
 
 
 def partials() -> list[Path]:
-    """Return the files of downloads that have not ended."""
+    """Return the files of unfinished downloads."""
     return list(cache().rglob("*.incomplete"))
 
 

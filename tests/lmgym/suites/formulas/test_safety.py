@@ -11,7 +11,7 @@ from tests.lmgym.conftest import ROOT
 
 FORBIDDEN = {"eval", "exec", "compile", "__import__"}
 WORDS = re.compile(r"(?<![\w.])(eval|exec|compile|__import__)\b|builtins")
-"""What a source contains in which `calls_that_run_text` can find anything. The others need not be parsed."""
+"""Sources without any of these words have no such calls and need not be parsed."""
 
 
 def calls_that_run_text(source: str) -> list[int]:
