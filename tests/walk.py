@@ -64,10 +64,8 @@ def through_the_page(client, people, model: RegisteredModel, path: Path) -> Suit
     revision = suite.latest_frozen
     assert revision is not None
     client.post(
-        reverse("run-start"),
+        reverse("run-start", args=[revision.suite.slug, revision.number]),
         {
-            "suite": revision.suite.slug,
-            "revision": revision.number,
             "models": [model.slug],
             "bos": "auto",
             "join": "space",

@@ -48,6 +48,7 @@ class World:
             "model-detail": [self.model],
             "run-list": [],
             "runs-change": ["delete"],
+            "run-start": revision,
             "run-detail": run,
             "run-item": [self.run, "1"],
             "run-chart": run,

@@ -18,7 +18,6 @@ from gym.people.presenters import data_figure
 from gym.people.results import scored_people
 from gym.people.selectors import of_revision
 from gym.runs.pages.export_views import EXPORT_TABLES, citation
-from gym.runs.pages.forms import RunForm
 from gym.runs.pages.paper import PaperFiles
 from gym.runs.pages.run_figures import models_figure, regions_figure
 from gym.runs.read.comparison_selectors import on_another
@@ -60,10 +59,10 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
     design (DesignTable or None), findings and dismissed (lint), scores (Scored, best first), rule, rules,
     models_figure and regions_figure (Figure), people (HumanData of the revision), people_scores (ScoredPeople),
     people_figure (Figure or None), shown_run, drawable (runs), on_both (OnBoth or None), runs_under_way (queued or
-    running, on any revision), runs_stopped (failed or cancelled), run_form (or None), freeze_form, may_edit,
-    may_see_people, may_delete, may_run, n_items, n_sentences, export_tables, citation, downloads, pairs_refused
-    (reasons why it cannot be exported as minimal pairs), tasks_exported and tasks_refused (number of predictions
-    exported as tasks, and reasons why others are not), paper (PaperFiles)."""
+    running, on any revision), runs_stopped (failed or cancelled), freeze_form, may_edit, may_see_people,
+    may_delete, may_run, n_items, n_sentences, export_tables, citation, downloads, pairs_refused (reasons why it cannot
+    be exported as minimal pairs), tasks_exported and tasks_refused (number of predictions exported as tasks, and
+    reasons why others are not), paper (PaperFiles)."""
     revisions = _revisions(request, slug)
     suite = revisions[0].suite
     revision = _chosen(suite, revisions, number)
@@ -106,7 +105,6 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "rules": list(RULES.values()),
         "runs_under_way": active,
         "runs_stopped": [run for run in unfinished if run.state not in ACTIVE_STATES],
-        "run_form": RunForm(revision=revision, user=request.user) if may_run and revision.is_frozen else None,
         "freeze_form": FreezeForm(),
         "may_edit": may_see_people and permissions.can_edit(request.user, suite),
         "may_see_people": may_see_people,

@@ -4,7 +4,7 @@ from gym.runs.pages import compare_views, export_views, leaderboard_views, uploa
 
 urlpatterns = [
     path("runs/", views.run_list, name="run-list"),
-    path("runs/start/", views.run_start, name="run-start"),
+    path("runs/start/<slug:slug>/r<int:number>/", views.run_start, name="run-start"),
     path("runs/change/<slug:action>/", views.runs_change, name="runs-change"),
     path("runs/upload/", upload_views.upload_results, name="results-upload"),
     path("runs/upload/<slug:slug>/r<int:number>/", upload_views.upload_results, name="suite-results-upload"),

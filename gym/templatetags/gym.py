@@ -15,7 +15,6 @@ from django.core.paginator import Page
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
-from django.utils.timesince import timesince
 
 from gym.accounts.login_redirect import page_to_return_to
 from gym.accounts.models import AnyUser
@@ -32,6 +31,7 @@ from lmgym.runs.against_chance import ALPHA, Verdict
 from lmgym.runs.tables import IN_BITS
 from lmgym.suites.authors import Author
 from lmgym.suites.formulas import FALSE, NOT_EVALUABLE, OUTCOME_NAMES, TIE, TRUE
+from lmgym.text import count
 from lmgym.text.number_format import (
     MISSING,
     bits,
@@ -60,6 +60,7 @@ from suites.presenters import owner_name as owner_of_suite
 register = template.Library()
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400  # in seconds
+UNITS_OF_AGE = ((7 * DAY, "week"), (DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"))
 for _filter in (
     bits,
     compact,
@@ -497,9 +498,9 @@ def when(moment: datetime | None) -> Markup:
     age = (timezone.now() - moment).total_seconds()
     local = timezone.localtime(moment)
     if age < 30 * DAY:
-        unit = MINUTE if age < HOUR else HOUR if age < DAY else DAY
-        keep_for(unit - age % unit)  # then the text changes
-        text = "just now" if age < MINUTE else f"{timesince(moment, depth=1)} ago"
+        seconds, unit = next((pair for pair in UNITS_OF_AGE if age >= pair[0]), (MINUTE, ""))
+        keep_for(seconds - age % seconds)  # then the text changes
+        text = f"{count(int(age // seconds), unit)} ago".replace(" ", "\xa0", 1) if unit else "just now"
     else:
         text = f"{local.day} {local:%b %Y}"
     exact = f"{local.day} {local:%B %Y, %H:%M} {local.tzname()}"

@@ -41,15 +41,15 @@ def test_after_freezing_the_results_of_several_models_arrive_without_a_reload(si
     assert figure.locator("[data-figure-readout]").inner_text() != ""
 
 
-def test_run_in_the_head_leads_to_the_models(signed_in):
+def test_run_in_the_head_leads_to_the_models_and_to_a_run(signed_in):
     page = signed_in
     page.goto("/suites/agreement_orc/")
     page.get_by_role("banner").or_(page.locator(".page-header")).get_by_role(
         "link", name="Run", exact=True
     ).press("Enter")
-    assert page.evaluate("location.hash") == "#run"
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.name") == "models"
+    page.get_by_label("Demo 5-gram").check()
+    page.get_by_role("button", name="Run selected models").click()
+    page.get_by_text("Model: Demo 5-gram").wait_for()
 
 
 def test_the_run_link_and_every_prediction_are_in_sight_at_1280(page):

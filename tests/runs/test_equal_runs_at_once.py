@@ -66,14 +66,12 @@ def test_equal_batches_make_one_run(people, asked):
 def test_the_same_form_sent_from_many_tabs_makes_one_run(people, asked):
     suite, model = asked
     given = {
-        "suite": suite,
-        "revision": 1,
         "models": [model],
         "bos": "auto",
         "join": "space",
         "metric": "sum",
     }
-    answers = send_together(people.alice, reverse("run-start"), given, as_json=False)
+    answers = send_together(people.alice, reverse("run-start", args=[suite, 1]), given, as_json=False)
     assert {answer.url for answer in answers} == {SuiteRun.objects.get().get_absolute_url()}
 
 

@@ -145,16 +145,8 @@ def test_the_page_says_it_in_words(client, people, queue, settings):
     run = queue(people.charlie)
     settings.GYM_MAX_SENTENCES_PER_DAY = SENTENCES
     client.force_login(people.charlie)
-    given = {
-        "suite": run.revision.suite.slug,
-        "revision": run.revision.number,
-        "models": [run.model.slug],
-        "bos": "auto",
-        "join": "space",
-    }
-    page = client.post(
-        reverse("run-start"), given | {"metric": "sum", "again": "on"}, follow=True
-    ).content.decode()
+    given = {"models": [run.model.slug], "bos": "auto", "join": "space", "metric": "sum", "again": "on"}
+    page = client.post(reverse("run-start", args=[run.revision.suite.slug, 1]), given).content.decode()
     assert "You queued 6 sentences in the last 24 hours" in page
 
 

@@ -61,15 +61,14 @@ def test_the_api_and_the_form_say_so(client, people, masked, policy, says):
     answer = client.post("/api/v1/runs/", json.dumps(body), content_type="application/json")
     assert answer.status_code == 400
     assert says in answer.json()["detail"]
+    start = reverse("run-start", args=[revision.suite.slug, revision.number])
     form = {
-        "suite": revision.suite.slug,
-        "revision": revision.number,
         "models": ["gaps"],
         "bos": "auto",
         "join": "space",
         "metric": "sum",
     }
-    page = client.post(reverse("run-start"), form | policy, follow=True).content.decode()
+    page = client.post(start, form | policy).content.decode()
     assert says in page
     assert not SuiteRun.objects.exists()
 

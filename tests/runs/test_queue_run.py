@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
@@ -101,10 +103,8 @@ def test_the_form_queues_every_chosen_model(client, people):
     models = [make_model(people.alice, slug=slug) for slug in ("one", "two")]
     client.force_login(people.charlie)
     client.post(
-        reverse("run-start"),
+        reverse("run-start", args=[revision.suite.slug, revision.number]),
         {
-            "suite": revision.suite.slug,
-            "revision": revision.number,
             "models": [model.slug for model in models],
             "bos": "auto",
             "join": "natural",
@@ -114,6 +114,26 @@ def test_the_form_queues_every_chosen_model(client, people):
     runs = SuiteRun.objects.all()
     assert {run.model.slug for run in runs} == {"one", "two"}
     assert {run.policy["join"] for run in runs} == {"natural"}
+
+
+def test_a_mistake_in_the_form_loses_no_choice(client, people):
+    revision = make_revision(people.alice)
+    for slug in ("one", "two"):
+        make_model(people.alice, slug=slug)
+    client.force_login(people.charlie)
+    given = {"models": ["two"], "bos": "auto", "bos_token": "<s>", "join": "natural", "metric": "max"}
+    answer = client.post(reverse("run-start", args=[revision.suite.slug, 1]), given)
+    page = answer.content.decode()
+    assert answer.status_code == 400
+    assert "Choose “another token” to use it." in page
+    assert [
+        re.search(r'value="(\w+)"', tag)[1] for tag in re.findall(r"<input[^>]* checked[^>]*>", page)
+    ] == ["two"]
+    assert 'value="&lt;s&gt;"' in page
+    assert {'value="natural" selected', 'value="max" selected'} <= set(
+        re.findall(r'value="\w+" selected', page)
+    )
+    assert not SuiteRun.objects.exists()
 
 
 def test_a_run_is_cancelled_and_retried(client, people):
@@ -140,24 +160,23 @@ def test_cancelling_a_finished_run_says_that_it_is_finished(client, people):
     assert "only a queued or running job" in response.content.decode()
 
 
-def test_the_page_of_a_suite_offers_the_same_run_and_does_not_queue_it_again(client, people):
+def test_the_form_offers_the_same_run_and_does_not_queue_it_again(client, people):
     revision, model = make_revision(people.alice), make_model(people.alice)
     client.force_login(people.alice)
+    start = reverse("run-start", args=[revision.suite.slug, revision.number])
     given = {
-        "suite": revision.suite.slug,
-        "revision": revision.number,
         "models": [model.slug],
         "bos": "auto",
         "join": "space",
         "metric": "sum",
     }
-    first = client.post(reverse("run-start"), given)
-    again = client.post(reverse("run-start"), given, follow=True)
+    first = client.post(start, given)
+    again = client.post(start, given, follow=True)
     assert again.redirect_chain[0][0] == first.url
     assert "already exist and were not repeated" in again.content.decode()
-    client.post(reverse("run-start"), given | {"metric": "max"})
+    client.post(start, given | {"metric": "max"})
     assert SuiteRun.objects.count() == 2  # a run with other settings is another run
-    client.post(reverse("run-start"), given | {"again": "on"})
+    client.post(start, given | {"again": "on"})
     assert SuiteRun.objects.count() == 3
 
 

@@ -60,26 +60,21 @@ def corrected(people, blanks):
     return run
 
 
-def form_for(revision, **choices) -> dict[str, object]:
-    return {
-        "suite": revision.suite.slug,
-        "revision": revision.number,
-        "models": ["uniform"],
-        "bos": "auto",
-        "join": "space",
-        "metric": "sum",
-        **choices,
-    }
+FORM = {"models": ["uniform"], "bos": "auto", "join": "space", "metric": "sum"}
+
+
+def start_of(revision) -> str:
+    return reverse("run-start", args=[revision.suite.slug, revision.number])
 
 
 def test_the_form_offers_the_correction_and_explains_it(client, people, blanks):
     revision = make_revision(people.alice)
     make_model(people.alice)
     client.force_login(people.alice)
-    page = client.get(revision.get_absolute_url()).content.decode()
+    page = client.get(start_of(revision)).content.decode()
     assert 'name="whitespace"' in page
     assert "in all bits and predictions of the run" in page
-    client.post(reverse("run-start"), form_for(revision, whitespace="trailing"))
+    client.post(start_of(revision), FORM | {"whitespace": "trailing"})
     assert SuiteRun.objects.get().policy["whitespace"] == "trailing"
 
 
@@ -89,7 +84,7 @@ def test_the_correction_is_refused_with_another_metric_than_the_sum(client, peop
     client.force_login(people.alice)
     says = "defined for the metric sum, not for mean"
     policy = {"whitespace": "trailing", "metric": "mean"}
-    page = client.post(reverse("run-start"), form_for(revision, **policy), follow=True)
+    page = client.post(start_of(revision), FORM | policy)
     assert says in page.content.decode()
     one = {"suite": revision.suite.slug, "model": "uniform", "policy": policy}
     many = {"suites": [revision.suite.slug], "models": ["uniform"], "policy": policy}

@@ -187,7 +187,8 @@ def test_a_run_is_started_only_by_who_names_the_suite(client, people, make_run):
     run = make_run()
     client.force_login(people.charlie)
     given = {"models": [run.model.slug], "bos": "auto", "join": "space", "metric": "sum"}
-    for guessed in (run.revision.pk, run.revision.number):
-        assert client.post(reverse("run-start"), given | {"revision": guessed}).status_code == 404
-    asked = given | {"suite": run.revision.suite.slug, "revision": run.revision.number}
-    assert client.post(reverse("run-start"), asked).status_code == 302
+    number = run.revision.number
+    for guessed in (str(run.revision.pk), str(run.revision.suite_id)):
+        assert client.post(reverse("run-start", args=[guessed, number]), given).status_code == 404
+    address = reverse("run-start", args=[run.revision.suite.slug, number])
+    assert client.post(address, given).status_code == 302

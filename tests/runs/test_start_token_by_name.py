@@ -33,8 +33,8 @@ def tiny(people, settings, tiny_models):  # noqa: F811
 
 def start(client, user, revision, **given):
     client.force_login(user)
-    form = {"suite": revision.suite.slug, "revision": 1, "models": ["tiny"], "join": "space", "metric": "sum"}
-    return client.post(reverse("run-start"), form | given, follow=True)
+    form = {"models": ["tiny"], "join": "space", "metric": "sum"}
+    return client.post(reverse("run-start", args=[revision.suite.slug, 1]), form | given, follow=True)
 
 
 def test_a_run_with_a_named_token(client, people, tiny, tmp_path):

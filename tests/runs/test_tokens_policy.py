@@ -229,12 +229,10 @@ def get(client, name, *words):
 
 def test_form_and_api_take_the_policy(client, people, calls, revision, model):
     client.force_login(people.alice)
-    assert 'name="tokens"' in client.get(revision.get_absolute_url()).content.decode()
-    given = {
-        "suite": revision.suite.slug, "revision": 1, "models": ["uniform"], "bos": "auto", "join": "space",
-        "metric": "sum", "tokens": "needed",
-    }  # fmt: skip
-    client.post(reverse("run-start"), given)
+    start = reverse("run-start", args=[revision.suite.slug, 1])
+    assert 'name="tokens"' in client.get(start).content.decode()
+    given = {"models": ["uniform"], "bos": "auto", "join": "space", "metric": "sum", "tokens": "needed"}
+    client.post(start, given)
     body = {"suite": revision.suite.slug, "model": "uniform", "policy": {"tokens": "needed"}, "again": True}
     answer = client.post("/api/v1/runs/", json.dumps(body), content_type="application/json")
     assert answer.json()["policy"]["tokens"] == "needed"

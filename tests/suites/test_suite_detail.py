@@ -167,11 +167,11 @@ def test_results_of_an_old_revision_stay_with_it(client, people):
         (
             None,
             ["Sign in</a> to run models"],
-            ["Edit", "Upload new version", "Delete this suite", "Run selected models"],
+            ["Edit", "Upload new version", "Delete this suite", "/runs/start/"],
         ),
-        ("charlie", ["Run selected models"], [">Edit", "Upload new version", "Delete this suite"]),
-        ("bob", ["Run selected models", "Upload new version"], ["Delete this suite"]),
-        ("alice", ["Run selected models", "Upload new version", "Delete this suite"], []),
+        ("charlie", ["/runs/start/"], [">Edit", "Upload new version", "Delete this suite"]),
+        ("bob", ["/runs/start/", "Upload new version"], ["Delete this suite"]),
+        ("alice", ["/runs/start/", "Upload new version", "Delete this suite"], []),
     ],
 )
 def test_everybody_is_offered_what_they_may_do(client, people, who, words, missing):

@@ -137,7 +137,7 @@ def test_run_is_the_one_primary_button_in_the_head(client, people):
         page = client.get(revision.get_absolute_url()).content.decode()
         head = page[page.index('<header class="page-header">') :].partition("</header>")[0]
         assert head.count("btn-primary") == 1
-        assert 'class="btn btn-primary" href="#run"' in head
+        assert f'href="{reverse("run-start", args=["headed", 1])}"' in head.partition("btn-primary")[2]
 
 
 @pytest.mark.parametrize(("models", "predictions", "columns"), [(2, 5, 2), (5, 3, 3)])

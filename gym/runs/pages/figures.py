@@ -24,17 +24,15 @@ class FigureFiles:
 
 def file_links(figure: Figure | FigureFiles) -> list[tuple[str, str]]:
     """Return (name, URL) of every file of a chart: "PDF", and "PDF 85 mm" for a size of journals."""
-    sizes = {form: ("", *SIZES) if form == "pdf" else ("",) for form in FORMS}
-    return [
-        (f"{form.upper()} {SIZES[size]:g} mm" if size else form.upper(), _address(figure, form, size))
-        for form, of_form in sizes.items()
-        for size in of_form
-    ]
-
-
-def _address(figure: Figure | FigureFiles, form: str, size: str) -> str:
-    query = urlencode({**figure.query, **({"size": size} if size else {})}, doseq=True, safe=":,")
-    return f"{reverse('figure', args=[figure.kind, form])}{'?' if query else ''}{query}"
+    query = urlencode(figure.query, doseq=True, safe=":,")
+    links = []
+    for form in FORMS:
+        address = reverse("figure", args=[figure.kind, form])
+        links.append((form.upper(), f"{address}?{query}" if query else address))
+        if form == "pdf":
+            for size, width in SIZES.items():
+                links.append((f"PDF {width:g} mm", f"{address}?{query}{'&' if query else ''}size={size}"))
+    return links
 
 
 def figure_file(figure: Figure, form: str, size: str = "") -> HttpResponse:

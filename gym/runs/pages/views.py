@@ -53,6 +53,7 @@ from lmgym.runs.coverage import coverage_of
 from lmgym.runs.rules import RULES, rule_of
 from lmgym.suites.formats.designs import looks
 from lmgym.text import count, listing
+from suites.models import SuiteRevision
 from suites.presenters import shown_prediction
 from suites.selectors import design_of, document_of, listed_for, revisions_for, sentence_data, tags_of
 
@@ -153,41 +154,45 @@ def _compare(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
-@require_POST
-def run_start(request: SignedInRequest) -> HttpResponse:
-    """Queue the chosen models on one revision."""
-    revision = get_object_or_404(
-        revisions_for(request.user).select_related("suite"),
-        suite__slug=request.POST.get("suite", "").replace("\0", "")[:80],
-        number=_number(request.POST.get("revision", "")),
-    )
-    form = RunForm(request.POST, revision=revision, user=request.user)
-    if not form.is_valid():
-        for problems in form.errors.values():
-            messages.error(request, " ".join(map(str, problems)))
-        return redirect(revision)
+@require_http_methods(["GET", "HEAD", "POST"])
+def run_start(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
+    """Choose models and queue them on one revision. Context: form (RunForm), suite, revision."""
+    revisions = revisions_for(request.user).select_related("suite")
+    revision = get_object_or_404(revisions, suite__slug=slug, number=number)
+    if not revision.is_frozen:
+        raise Http404("Models can be run only on frozen revisions.")
+    data = request.POST if request.method == "POST" else None
+    form = RunForm(data, revision=revision, user=request.user)
+    if form.is_valid() and (queued := _queue_models(request, revision, form)):
+        return redirect(queued[0] if len(queued) == 1 else revision)
+    context = {"form": form, "suite": revision.suite, "revision": revision}
+    return render(request, "runs/start.html", context, status=400 if form.errors else 200)
+
+
+def _queue_models(request: SignedInRequest, revision: SuiteRevision, form: RunForm) -> list[SuiteRun]:
+    """Queue the chosen models and return their runs, new or existing. Stop at the first refusal, which becomes an
+    error of the form, and a message if some runs are queued."""
     runs: list[SuiteRun] = []
     existing: list[SuiteRun] = []
-    policy = form.policy()
+    policy, again = form.policy(), form.cleaned_data["again"]
     try:
         for model in form.cleaned_data["models"]:
-            outcome = services.queue_once(
-                revision, model, policy, actor=request.user, again=form.cleaned_data["again"]
-            )
+            outcome = services.queue_once(revision, model, policy, actor=request.user, again=again)
             (runs if outcome.is_new else existing).append(outcome.run)
     except (ValidationError, LimitReached) as error:
-        show_error(request, error)
+        if runs or existing:
+            show_error(request, error)
+        else:
+            form.add_error(None, getattr(error, "messages", [str(error)]))
     if existing:
         names = listing([run.model.name for run in existing])
         messages.info(
             request,
             f"Runs with the same model files and settings already exist and were not repeated: {names}.",
         )
-    if len(runs) + len(existing) == 1:
-        return redirect((runs or existing)[0])
-    if runs:
+    if runs and len(runs) + len(existing) > 1:
         messages.success(request, f"{count(len(runs), 'run')} {'is' if len(runs) == 1 else 'are'} queued.")
-    return redirect(revision)
+    return runs + existing
 
 
 @require_safe

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Case, Exists, OuterRef, Prefetch, Q, QuerySet, Subquery, When
+from django.db.models import (
+    Case,
+    Exists,
+    OuterRef,
+    Prefetch,
+    Q,
+    QuerySet,
+    Subquery,
+    When,
+    prefetch_related_objects,
+)
 
 from gym.accounts.models import AnyUser
 from gym.jobs.models import ACTIVE_STATES
@@ -86,6 +96,10 @@ def newest_done(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
     return runs.filter(_counts())
 
 
+_TEXTS_OF_A_RUN = [
+    *("provenance", "unknown_words"),
+    *(f"model__{name}" for name in ("config", "facts", "tags", "description", "bibtex")),
+]
 _TEXTS_OF_THE_REVISION = [f"revision__{name}" for name in ("meta", "extra", "notices", "findings")]
 """Fields that take long to read once for each of a thousand runs."""
 
@@ -122,11 +136,13 @@ def newest_and_unfinished(
     rows = runs.filter(Q(pk__in=unfinished.values("pk")[:UNFINISHED]) | counted).order_by("pk")
     if results:
         rows = rows.prefetch_related(rates_alone())
-    fetched = list(rows.select_related("model", "job").defer("provenance", "unknown_words"))
+    fetched = list(rows.select_related("model").defer(*_TEXTS_OF_A_RUN))
     by_key = {row.pk: row for row in revisions}
     for run in fetched:
         run.revision = by_key[run.revision_id]
-    return [run for run in fetched if run.is_done], [run for run in reversed(fetched) if not run.is_done]
+    without = [run for run in reversed(fetched) if not run.is_done]
+    prefetch_related_objects(without, "job")
+    return [run for run in fetched if run.is_done], without
 
 
 def _counts() -> Q:

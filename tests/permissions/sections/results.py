@@ -20,7 +20,9 @@ ROWS: list[Row] = [
     ("GET", "run-detail", ["uploaded-run"], OPEN),
     ("GET", "run-item", ["uploaded-run", 1], OPEN),
     ("GET", "run-chart", ["uploaded-run"], (404, 404, 404, 404, 404, 404)),
-    ("POST", "run-start", [], ("in", 404, 404, 404, 404, 404)),
+    ("GET", "run-start", ["public", 1], MEMBERS),
+    ("GET", "run-start", ["private", 1], ("in", 404, 200, 200, 200, 200)),
+    ("POST", "run-start", ["private", 1], ("in", 404, 400, 400, 400, 400)),
     ("GET", "runs-change", ["delete"], ("in", 200, 200, 200, 200, 200)),
     ("GET", "runs-change", ["burn"], ("in", 404, 404, 404, 404, 404)),
     ("POST", "runs-change", ["cancel"], ("in", 302, 302, 302, 409, 409)),  # runs that its page did not show
