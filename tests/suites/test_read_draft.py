@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pytest
 from django.core.exceptions import PermissionDenied
+from django.urls import reverse
 
 from lmgym.suites.formats import read_suite
 from suites import services
@@ -125,9 +126,8 @@ def test_a_stranger_starts_nothing_on_a_draft(client, people):
             "or you may not see it" not in sent.content.decode()
         ) == knows  # whether there is such a revision
     sign_in(client, people, "charlie")
-    assert (
-        client.post("/runs/start/", {"suite": suite.slug, "revision": suite.draft.number}).status_code == 404
-    )
+    start = reverse("run-start", args=[suite.slug, suite.draft.number])
+    assert (client.get(start).status_code, client.post(start).status_code) == (404, 404)
 
 
 def test_a_private_suite_shows_a_stranger_neither(people):
