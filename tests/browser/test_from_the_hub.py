@@ -73,7 +73,8 @@ def test_a_short_name_becomes_a_model_and_a_run(hub, staff):
     page.get_by_text(re.compile("^checked ")).wait_for(timeout=60_000)
     assert page.get_by_text(REPO, exact=True).is_visible()  # in its configuration
     page.goto("/suites/npi/")
+    page.get_by_role("link", name="Run", exact=True).click()
     page.get_by_label(re.compile("small-gpt2")).check()
-    page.get_by_role("button", name=re.compile("Run|Start")).first.click()
+    page.get_by_role("button", name="Run selected models").click()
     page.wait_for_url("**/runs/*/")
     page.locator("svg[role=img]").first.wait_for(timeout=60_000)

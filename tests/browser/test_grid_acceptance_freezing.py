@@ -20,7 +20,7 @@ def test_freeze_with_a_note_run_at_once_and_see_what_changed(signed_in):
     page.wait_for_url("**/r1/")
     page.get_by_text("1 run queued.").wait_for()
     assert page.get_by_text("the pilot").first.is_visible()
-    page.locator("main a[href^='/runs/']:not([href*='/upload/'])").first.click()
+    page.locator("main a[href^='/runs/']:not([href*='/upload/'], [href*='/start/'])").first.click()
     page.wait_for_url("**/runs/*/")
     page.get_by_text("of 1").first.wait_for(timeout=60_000)
 
