@@ -19,8 +19,9 @@ def test_a_file_becomes_a_suite_a_run_and_results(signed_in, tmp_path):
     assert page.get_by_text("surprisal at Verb is higher in mismatch than in match").first.is_visible()
     page.get_by_role("button", name=re.compile("Freeze")).first.click()
     page.wait_for_url("**/suites/mine/r1/")
+    page.get_by_role("link", name="Run", exact=True).click()
     page.get_by_label(re.compile("Demo GPT-2")).check()
-    page.get_by_role("button", name=re.compile("Run|Start")).first.click()
+    page.get_by_role("button", name="Run selected models").click()
     page.wait_for_url("**/runs/*/")
     # The page follows the run without a reload.
     page.get_by_text("of 5").first.wait_for(timeout=60_000)
