@@ -104,6 +104,7 @@ def test_models_ticked_on_the_leaderboard_are_compared(page):
     page.locator("#compare-items tbody tr").first.wait_for()
     assert page.locator("#compare-items tbody tr").count() == 19
     page.get_by_role("link", name="Item 2", exact=True).click()
+    page.locator("table.lens").nth(1).wait_for()
     assert page.locator("table.lens").count() == 2
 
 
