@@ -100,6 +100,7 @@ _TEXTS_OF_A_RUN = [
     *("provenance", "unknown_words"),
     *(f"model__{name}" for name in ("config", "facts", "tags", "description", "bibtex")),
 ]
+"""Fields that a list of runs does not show."""
 _TEXTS_OF_THE_REVISION = [f"revision__{name}" for name in ("meta", "extra", "notices", "findings")]
 """Fields that take long to read once for each of a thousand runs."""
 
@@ -124,7 +125,7 @@ def latest_done(runs: QuerySet[SuiteRun]) -> list[SuiteRun]:
 def newest_and_unfinished(
     user: AnyUser, revision: SuiteRevision, revisions: Sequence[SuiteRevision], *, results: bool = True
 ) -> tuple[list[SuiteRun], list[SuiteRun]]:
-    """Return a suite's runs in one query: `latest_done` of the revision with region summaries, and the newest runs
+    """Return a suite's runs, read together: `latest_done` of the revision with region summaries, and the newest runs
     without results, newest first (under way on any revision, or stopped on this one). `revisions`: those of the suite
     that the user may read, shared by the runs. `results`: fetch the prediction results of finished runs."""
     runs = SuiteRun.objects.filter(revision__in=revisions, model__in=visible_models(user))
@@ -140,9 +141,9 @@ def newest_and_unfinished(
     by_key = {row.pk: row for row in revisions}
     for run in fetched:
         run.revision = by_key[run.revision_id]
-    without = [run for run in reversed(fetched) if not run.is_done]
-    prefetch_related_objects(without, "job")
-    return [run for run in fetched if run.is_done], without
+    without_results = [run for run in reversed(fetched) if not run.is_done]
+    prefetch_related_objects(without_results, "job")
+    return [run for run in fetched if run.is_done], without_results
 
 
 def _counts() -> Q:
