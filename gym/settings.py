@@ -292,7 +292,7 @@ STORAGES = {
 # --- language and time -----------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"
 TIME_ZONE = env.time_zone("GYM_TIME_ZONE", "UTC")
-USE_I18N = True
+USE_I18N = False
 USE_TZ = True
 
 # --- security --------------------------------------------------------------------------------------------------

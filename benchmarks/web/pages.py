@@ -5,9 +5,9 @@
 
 Fills its own PostgreSQL database (at GYM_TEST_POSTGRES_URL, by default postgresql://postgres@127.0.0.1:5432) by bulk
 inserts: every model has run on every suite, which with the defaults is a million stored outcomes. Requests each page as
-its author in this process, prints the number of queries (including session and account) and the median server time, and
-drops the database. Exits with 1 if a page makes more queries than allowed. `--record` saves the results in
-benchmarks/web/results/pages.json.
+its author in this process, with the garbage collector set as in the web server, prints the number of queries (including
+session and account) and the median server time, and drops the database. Exits with 1 if a page makes more queries than
+allowed. `--record` saves the results in benchmarks/web/results/pages.json.
 """
 
 from __future__ import annotations
@@ -95,10 +95,12 @@ def measure(world: World, options: argparse.Namespace) -> int:
     from django.test import Client
 
     from benchmarks.web.record import measure_address, save
+    from gym.jobs.web_server import collect_less_often
 
     client = Client()
     client.force_login(world.owner)
     rows, most = [], options.most_queries
+    collect_less_often()
     print(f"{'page':26} {'queries':>9} {'median ms':>10} {'kB':>7}")
     for name, address in world.addresses().items():
         row = measure_address(client, name, address, options.repeats)

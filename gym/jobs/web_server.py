@@ -66,10 +66,7 @@ def serve_here(bound: socket.socket, threads: int) -> None:
     module, _, name = settings.WSGI_APPLICATION.rpartition(".")
     site = Watched(getattr(import_module(module), name), threads)
     get_resolver().url_patterns  # noqa: B018  load everything before the first request
-    # A page makes thousands of objects, none of them in cycles: collect less often, and never look at the code.
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
+    collect_less_often()
     threading.Thread(target=site.watch, args=(settings.GYM_WEB_HANG_SECONDS,), daemon=True).start()
     if settings.GYM_WEB_REQUEST_SECONDS:
         limit = settings.GYM_WEB_REQUEST_SECONDS
@@ -92,6 +89,14 @@ def serve_here(bound: socket.socket, threads: int) -> None:
     # there is nothing to finish, so the default action serves.
     signal.signal(signal.SIGTERM, _stop)
     server.run()
+
+
+def collect_less_often() -> None:
+    """Set the garbage collector for pages: they make thousands of objects, none of them in cycles. The objects of
+    loaded code are never looked at."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 def _stop(number: int, frame: object) -> None:
