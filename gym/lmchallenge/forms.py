@@ -112,9 +112,7 @@ class GameForm(forms.Form):
         initial=["wp"],
         widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
     )
-    player = forms.MultipleChoiceField(
-        label="Players", widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"})
-    )
+    player = forms.MultipleChoiceField(label="Players", widget=forms.CheckboxSelectMultiple)
     title = forms.CharField(
         max_length=150,
         required=False,

@@ -5,7 +5,7 @@
    input from the start. Forms that htmx sends on every keystroke (hx-trigger) are included only with data-unsaved. */
 
 const WORTH_A_QUESTION = "textarea, input[type=file]";
-const REFUSED = ".is-invalid, .alert-danger";
+const REFUSED = ".is-invalid, [aria-invalid=true], .alert-danger";
 
 let sending = false;
 const changed = new Set();
