@@ -116,6 +116,15 @@ def test_the_form_queues_every_chosen_model(client, people):
     assert {run.policy["join"] for run in runs} == {"natural"}
 
 
+def test_without_a_ready_model_the_run_page_says_how_to_get_one(client, people):
+    revision = make_revision(people.alice)
+    make_model(people.alice, ready=False)
+    client.force_login(people.charlie)
+    page = client.get(reverse("run-start", args=[revision.suite.slug, 1])).content.decode()
+    assert "No model is ready yet" in page
+    assert f'href="{reverse("model-register")}"' in page
+
+
 def test_a_mistake_in_the_form_loses_no_choice(client, people):
     revision = make_revision(people.alice)
     for slug in ("one", "two"):

@@ -105,14 +105,16 @@ def test_the_page_shows_the_newest_frozen_revision_and_names_the_draft_to_editor
     assert "This is draft r2." in draft
 
 
-def test_results_come_with_interval_ties_and_chance(client, people):
+def test_results_come_with_interval_ties_chance_and_files(client, people):
     revision, model = make_revision(people.alice), make_model(people.alice)
-    assert "No model has run on this revision" in page_of(client, revision.suite)
+    page, files = page_of(client, revision.suite), "Results of r1</h3>"
+    assert "No model has run on this revision" in page
+    assert files not in page
     runs.queue_run(revision, model, actor=people.alice)
     assert "No results on this revision yet" in page_of(client, revision.suite)
     run_pending()
     page = page_of(client, revision.suite)
-    for text in (model.name, "0 / 3", "56.1%", "A tie counts as failed."):
+    for text in (model.name, "0 / 3", "56.1%", "A tie counts as failed.", files):
         assert text in page
 
 
