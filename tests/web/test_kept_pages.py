@@ -135,7 +135,8 @@ def test_no_page_is_stale_after_any_change(client, people, revision, run):
     )
     addresses = [
         "/", "/suites/", suite.get_absolute_url(), model.get_absolute_url(), "/runs/", run.get_absolute_url(),
-        "/leaderboard/", "/collections/", "/api/v1/runs/",
+        "/leaderboard/", f"/leaderboard/?suite={suite.slug}", "/collections/", "/api/v1/runs/",
+        f"/compare/?suite={suite.slug}&model={model.slug}&model=two",
     ]  # fmt: skip
     changes = {
         "rename a suite": lambda: Suite.objects.filter(pk=suite.pk).update(title="Renamed"),
@@ -150,6 +151,9 @@ def test_no_page_is_stale_after_any_change(client, people, revision, run):
         "its cancellation": lambda: Job.objects.update(state="cancelled", finished=timezone.now()),
         "correct a rate": lambda: run.scores.update(rate=0.25),
         "another suite": lambda: make_suite(people.alice, name="second"),
+        "unlist a suite": lambda: Suite.objects.filter(pk=suite.pk).update(visibility="unlisted"),
+        "hide a suite": lambda: Suite.objects.filter(pk=suite.pk).update(visibility="private"),
+        "publish it again": lambda: Suite.objects.filter(pk=suite.pk).update(visibility="public"),
         "hide a model": lambda: RegisteredModel.objects.filter(pk=model.pk).update(visibility="private"),
         "delete the runs": lambda: SuiteRun.objects.all().delete(),
     }
