@@ -22,9 +22,6 @@ from lmgym.suites.formulas import FALSE, NOT_EVALUABLE, TIE, TRUE, Formula, Slop
 from lmgym.suites.formulas.nodes import Comparison, references, walk
 from lmgym.text import count
 
-ROUNDING_BITS = 1e-9
-"""Margins below this are float64 rounding."""
-
 ASSUMED_ERROR = TokenError(ERROR_BITS["float32"])
 """Error of one token's value if the number format is unknown."""
 
@@ -245,7 +242,7 @@ def _differ_in_length(formula: Formula, grid: Grid) -> bool:
 
 def _passes(formula: Formula, values: Mapping[Any, Floats]) -> NDArray[np.bool_]:
     judged = formula.evaluate_items(values)
-    return np.asarray((judged.outcome == TRUE) & (np.abs(judged.margin) >= ROUNDING_BITS))
+    return np.asarray(judged.outcome == TRUE)
 
 
 def _counted(
@@ -285,10 +282,7 @@ def outcomes_of(
     formula: Formula, grid: Grid, error: TokenError
 ) -> tuple[NDArray[np.uint8], Floats, NDArray[np.bool_]]:
     """Return outcome code, margin, and "too close to call" per item: True if errors within the bound could change the
-    outcome.
-
-    Sides that differ only by rounding, such as sums of the same bits grouped differently, are a tie.
-    """
+    outcome."""
     n_items = len(grid.items)
     if not formula.references:
         held = TRUE if formula.evaluate({}) else FALSE
@@ -296,10 +290,8 @@ def outcomes_of(
     bits = {reference: grid.bits[reference] for reference in formula.references}
     judged = formula.evaluate_items(bits)
     evaluable = judged.outcome != NOT_EVALUABLE
-    size = np.abs(judged.margin)
-    outcomes = np.where((size < ROUNDING_BITS) & evaluable, np.uint8(TIE), judged.outcome)
     doubtful = formula.doubtful_items(bits, lambda slopes: margin_bounds(error, grid.tokens, slopes))
-    return outcomes, judged.margin, doubtful & evaluable & (outcomes != TIE)
+    return judged.outcome, judged.margin, doubtful & evaluable & (judged.outcome != TIE)
 
 
 def margin_bounds(error: TokenError, tokens: Mapping[Reference, Ints], slopes: Slopes) -> Floats:

@@ -10,7 +10,8 @@ from lmgym.models.backends import Backend, ModelFacts
 from lmgym.models.engine import ENGINE_VERSION, ERROR_BITS, ScoringPolicy, TokenError
 from lmgym.runs.compute import RunResult, SentenceResult, TokenRow, token_bits
 from lmgym.runs.coverage import Coverage, coverage_of
-from lmgym.runs.outcomes import ASSUMED_ERROR, ROUNDING_BITS
+from lmgym.runs.outcomes import ASSUMED_ERROR
+from lmgym.suites.formulas import ROUNDING_BITS
 from lmgym.suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
 
 

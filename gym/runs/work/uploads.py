@@ -36,7 +36,7 @@ from gym.runs.work.upload_plan import (
 from gym.sharing.models import Visibility
 from lmgym import __version__
 from lmgym.runs.coverage import coverage_of
-from lmgym.runs.outcomes import ROUNDING_BITS
+from lmgym.suites.formulas import ROUNDING_BITS
 from lmgym.runs.uploaded import read_results
 from lmgym.suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
 from lmgym.text import count

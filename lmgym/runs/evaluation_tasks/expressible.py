@@ -2,7 +2,7 @@
 
 Both programs give the log-probability of a text, so a region's surprisal is that of the sentence up to the end of the
 region minus that of the sentence up to its beginning. Any formula over sums of bits can be computed from these; the
-exported Python file computes its margin, as `lmgym.suites.formulas.evaluation` does. An `&` of several comparisons
+exported Python file computes truth and margin, as `lmgym.suites.formulas.evaluation` does. An `&` of several comparisons
 becomes one task for the whole prediction and one for each of its parts.
 
 Equal texts are scored once per item, so that equal sides tie exactly, and a tie fails as in LM Gym.
@@ -17,9 +17,14 @@ from typing import Any
 
 from lmgym.runs.compute import metric_of
 from lmgym.runs.other_programs import Refused
-from lmgym.runs.outcomes import ROUNDING_BITS
 from lmgym.suites.formats import SuiteDocument
-from lmgym.suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE, FormulaError, parse
+from lmgym.suites.formulas import (
+    ABSOLUTE_TOLERANCE,
+    RELATIVE_TOLERANCE,
+    ROUNDING_BITS,
+    FormulaError,
+    parse,
+)
 from lmgym.suites.formulas.nodes import (
     Arithmetic,
     Boolean,
@@ -144,6 +149,20 @@ def _position(text: str, places: dict[str, int]) -> int:
     return places.setdefault(text, len(places) - 1)
 
 
+def _truth(node: Boolean) -> str:
+    """Write a formula as a Python condition over `bits`. Differences that are rounding count as none."""
+    match node:
+        case Comparison(operator="<" | ">" | "!="):
+            return f"{_margin(node)} >= {ROUNDING_BITS}"
+        case Comparison():
+            return f"{_margin(node)} > -{ROUNDING_BITS}"
+        case Not():
+            return f"not ({_truth(node.operand)})"
+        case Logic():
+            join_word = " and " if node.operator == "&" else " or "
+            return join_word.join(f"({_truth(operand)})" for operand in node.operands)
+
+
 def _margin(node: Boolean) -> str:
     """Write the margin of a formula in bits as a Python expression over `bits`."""
     match node:
@@ -197,7 +216,7 @@ def outcomes_code(tasks: Sequence[EvaluationTask]) -> str:
 def {task.name}(doc, results):
     {json.dumps(task.formula)}
     bits = region_bits(doc, results)
-    return outcome({_margin(task.tree)})
+    return outcome({_truth(task.tree)}, {_margin(task.tree)})
 """
         for task in tasks
     )
@@ -232,9 +251,9 @@ def some(*margins):
     return nan if any(map(isnan, margins)) else max(margins)
 
 
-def outcome(margin):
-    """Return the results of an item. A tie fails; margins are in bits."""
-    return {{"acc": float(margin >= {ROUNDING_BITS}), "margin": margin}}
+def outcome(is_true, margin):
+    """Return the results of an item. Without a margin, in bits, it fails."""
+    return {{"acc": float(is_true and not isnan(margin)), "margin": margin}}
 {functions}'''
 
 

@@ -36,6 +36,8 @@ OUTCOME_NAMES = ("failed", "held", "tie", "not evaluable")
 
 ABSOLUTE_TOLERANCE = 1e-3
 RELATIVE_TOLERANCE = 1e-5
+ROUNDING_BITS = 1e-9
+"""Smaller differences are float64 rounding, such as that of the same bits summed in another order: sides are equal."""
 
 Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]
@@ -178,8 +180,8 @@ def compare(node: Comparison, values: Values) -> tuple[Truths, Floats]:
             truth, margin = ~truth, -margin
     else:
         upper, lower = (a, b) if node.operator in (">", ">=") else (b, a)
-        truth = np.asarray(upper > lower if node.operator in ("<", ">") else upper >= lower)
-        margin = np.where(upper == lower, 0.0, upper - lower)
+        margin = _without_rounding(np.where(upper == lower, 0.0, upper - lower))
+        truth = np.asarray(margin > 0 if node.operator in ("<", ">") else margin >= 0)
     return truth, np.where(missing, np.nan, margin)
 
 
@@ -191,8 +193,12 @@ def sides(node: Comparison, values: Values) -> tuple[Floats, Floats]:
 
 def _close(a: Floats, b: Floats) -> tuple[Truths, Floats]:
     margin = ABSOLUTE_TOLERANCE + RELATIVE_TOLERANCE * np.abs(b) - np.where(a == b, 0.0, np.abs(a - b))
-    margin = np.where(np.isnan(margin) | (np.isinf(b) & (a != b)), -np.inf, margin)
+    margin = np.where(np.isnan(margin) | (np.isinf(b) & (a != b)), -np.inf, _without_rounding(margin))
     return margin >= 0, margin
+
+
+def _without_rounding(margin: Floats) -> Floats:
+    return np.where(np.abs(margin) < ROUNDING_BITS, 0.0, margin)
 
 
 def _numeric(node: Numeric, values: Values) -> Floats:

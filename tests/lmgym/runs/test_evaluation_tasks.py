@@ -61,10 +61,21 @@ def test_outcomes_and_margins_equal_ours(formula):
     assert [row["acc"] for row in rows] == [float(code == 1) for code in ours.outcomes]
 
 
-def test_equal_texts_tie_exactly_and_a_tie_fails():
-    doc = document(formulas=("(1;%match%) < (1;%mismatch%)", "(1;%match%) <= (1;%mismatch%)"))
-    for rows in results(doc, {"The": 0.1, "woman": 0.7}).values():
-        assert rows[0] == {"acc": 0.0, "margin": 0.0}
+@pytest.mark.parametrize(
+    ("formula", "passes"),
+    [
+        ("(1;%match%) < (1;%mismatch%)", 0.0),
+        ("(1;%match%) <= (1;%mismatch%)", 1.0),
+        ("~[(1;%match%) > (1;%mismatch%)]", 1.0),
+        ("(1;%match%) != (1;%mismatch%)", 0.0),
+    ],
+)
+def test_equal_texts_are_equal_exactly(formula, passes):
+    doc = document(formulas=(formula,))
+    bits = {"The": 0.1, "woman": 0.7}
+    [ours] = run(doc, bits).predictions
+    assert [row["acc"] for row in results(doc, bits)["gym_ours"]] == [passes] * ours.n
+    assert ours.passed == passes * ours.n
 
 
 def test_an_empty_region_has_0_bits():

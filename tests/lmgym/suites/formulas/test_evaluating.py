@@ -38,9 +38,13 @@ def test_each_comparison_below_at_and_above(operator: str, below: int, equal: in
     assert outcomes(f"{A} {operator} {B}", [1, 2, 3], [2, 2, 2])[0] == [below, equal, above]
 
 
-def test_strict_comparisons_are_exact() -> None:
-    assert truth(f"{A} > {B}", math.nextafter(2, 3), 2)
-    assert not truth(f"{A} > {B}", 2, 2)
+@pytest.mark.parametrize("rounding", [0.0, 4e-16, -4e-16, 9e-10, -9e-10])
+def test_sides_that_differ_only_by_rounding_are_equal(rounding: float) -> None:
+    for operator, equal in ((">", TIE), ("<", TIE), (">=", TRUE), ("<=", TRUE)):
+        assert outcomes(f"{A} {operator} {B}", [2 + rounding], [2])[0] == [equal]
+    assert outcomes(f"~[{A} < {B}]", [2 + rounding], [2])[0] == [TRUE]
+    assert outcomes(f"{A} > 9 | {A} >= {B}", [2 + rounding], [2])[0] == [TRUE]
+    assert truth(f"{A} > {B}", 2 + 2e-9, 2)
 
 
 def test_equality_tolerates_a_thousandth_of_a_bit_and_a_little_of_the_right_side() -> None:
