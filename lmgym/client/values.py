@@ -70,8 +70,8 @@ class Model:
 class Prediction:
     """Result of a prediction over all items: `passed` of `n` items, 95% interval, chance level, mean margin in bits.
 
-    Ties and items that are not evaluable count as not passed. `against_chance`: above, at, below, tied, unknown-words,
-    or empty, by the one-sided p in either direction, corrected for the number of predictions in the run.
+    Ties and items that are not evaluable count as not passed. `against_chance`: above, at, below, tied, missing,
+    unknown-words, or empty, by the one-sided p in either direction, corrected for the number of predictions in the run.
     """
 
     prediction_number: int

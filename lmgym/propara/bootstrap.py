@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 
 from lmgym.propara.report import Report
 from lmgym.propara.scoring import QUESTIONS, Averages, QuestionScore, Scores, averages_of
-from lmgym.stats import BOOTSTRAP, Comparison, corrected, multinomial_sums, percentile_interval
+from lmgym.stats import (
+    BOOTSTRAP,
+    Comparison,
+    corrected,
+    multinomial_sums,
+    percentile_interval,
+    two_sided_p,
+)
 from lmgym.text.columns import described, record
 
 Floats = NDArray[np.float64]
@@ -131,7 +138,8 @@ def compare(
 
     Returns:
         A comparison for each report except the first. `p_corrected` is Holm-corrected over all systems for overall
-        differences, and over all systems and questions for differences by question.
+        differences, and over all systems and questions for differences by question. Few processes give no small p
+        (`lmgym.stats.two_sided_p`), and a single one no interval.
 
     Raises:
         ValueError: the reports have different processes, or a process has no score.
@@ -167,7 +175,7 @@ def _compared(
     each = _overall(values[1])[2] - _overall(values[0])[2]
 
     def row(f1: tuple[float, float], resampled: Floats, **counts: int) -> Comparison:
-        bounds = _bounds(resampled)
+        interval = percentile_interval(resampled) if len(ids) > 1 else None
         return Comparison(
             first=first[0],
             second=second[0],
@@ -176,12 +184,12 @@ def _compared(
             first_value=f1[0],
             second_value=f1[1],
             difference=f1[1] - f1[0],
-            low=bounds.low,
-            high=bounds.high,
+            low=interval.low if interval else None,
+            high=interval.high if interval else None,
             only_first=counts.get("only_first"),
             only_second=counts.get("only_second"),
             test=BOOTSTRAP.key,
-            p=_two_sided_p(resampled),
+            p=two_sided_p(resampled, len(ids)),
         )
 
     return SystemComparison(
@@ -201,11 +209,6 @@ def _compared(
         },
         dict(zip(ids, each.tolist(), strict=True)),
     )
-
-
-def _two_sided_p(differences: Floats) -> float:
-    tail = min(float((differences <= 0).mean()), float((differences >= 0).mean()))
-    return min(1.0, 2 * max(tail, 1 / (len(differences) + 1)))
 
 
 def _averages(values: Floats) -> Averages:

@@ -146,7 +146,7 @@ def _json(paths: reference.Paths, resamples: int, out: TextIO, err: TextIO) -> i
             sentences_file=paths.sentences or "sentences",
         )
         data = report.as_dict()
-        if resamples and report.averages:
+        if resamples and report.averages and report.n_answers > 1:
             from lmgym.propara.bootstrap import bootstrap
 
             data["intervals"] = bootstrap(report, resamples).as_dict()

@@ -216,6 +216,8 @@ def _grids(path: str) -> Grids:
 def _intervals_text(scores: list[Scores], resamples: int) -> str:
     from lmgym.propara.bootstrap import intervals, matrix_of  # numpy is slow to import and rarely needed here
 
+    if len(scores) < 2:
+        return "No intervals: they need at least two processes.\n"
     overall = intervals(matrix_of(scores), resamples)
     lines = [
         f"95% intervals from {count(resamples, 'resample')} of {count(len(scores), 'process', 'processes')}:"

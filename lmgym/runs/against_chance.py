@@ -9,7 +9,7 @@ from typing import Literal, Protocol, TypeAlias
 from lmgym.runs.coverage import is_low
 from lmgym.stats import holm_of_known, n_of_interval, tail_above
 
-Standing: TypeAlias = Literal["above", "at", "below", "tied", "unknown-words", ""]
+Standing: TypeAlias = Literal["above", "at", "below", "tied", "missing", "unknown-words", ""]
 
 ALPHA = 0.05
 """One-sided significance level for rejecting chance in either direction; the only level that verdicts use."""
@@ -19,6 +19,7 @@ CHANCE_WORDS: dict[Standing, str] = {
     "at": "not distinguishable from chance",
     "below": "below chance",
     "tied": "no difference: ties",
+    "missing": "undecided: missing values",
     "unknown-words": "not compared with chance: too many unknown words",
 }
 
@@ -50,16 +51,19 @@ class Rated(Protocol):
     def passed(self) -> int: ...
     @property
     def ties(self) -> int: ...
+    @property
+    def not_evaluable(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Tails:
     """One-sided p values of a rate against chance, all exact or all corrected. `below_with_ties`: `below` if ties
-    counted as passed."""
+    counted as passed; `below_with_missing`: if ties and outcomes without a value did."""
 
     above: float
     below: float
     below_with_ties: float
+    below_with_missing: float
 
 
 def effective_items(score: Rated) -> float:
@@ -77,16 +81,17 @@ def exact_tails(score: Rated) -> Tails | None:
     if rate is None or chance is None or above is None or score.low is None or score.high is None:
         return None
     if rate >= chance:
-        return Tails(above, 1.0, 1.0)
+        return Tails(above, 1.0, 1.0, 1.0)
     n = effective_items(score)
     failed = score.judged - score.passed
-    below = tail_above(failed / score.judged, n, 1 - chance)
-    with_ties = (
-        below  # skip the second test: most rates have no ties, and a leaderboard has thousands of rates
-    )
-    if score.ties:
-        with_ties = tail_above((failed - score.ties) / score.judged, n, 1 - chance)
-    return None if below is None or with_ties is None else Tails(above, below, with_ties)
+    tails: dict[int, float | None] = {}
+    lenient = score.ties, score.ties + score.not_evaluable  # most rates have neither, and need one test
+    for excused in {0, *lenient}:
+        tails[excused] = tail_above((failed - excused) / score.judged, n, 1 - chance)
+    below, with_ties, with_missing = tails[0], *(tails[excused] for excused in lenient)
+    if below is None or with_ties is None or with_missing is None:
+        return None
+    return Tails(above, below, with_ties, with_missing)
 
 
 def holm_tails(family: Sequence[Tails | None]) -> list[Tails | None]:
@@ -106,8 +111,9 @@ def against_chance(tails: Tails | None, *, coverage: float | None = None) -> Sta
         coverage: share of words the model knows; None = not counted.
 
     Returns:
-        "above", "at" or "below"; "tied": below chance only because ties count as failed; "unknown-words": above chance,
-        but the model knows too few of the words (`coverage.LOW_COVERAGE`) for the result to be meaningful.
+        "above", "at" or "below"; "tied": below chance only because ties count as failed; "missing": because outcomes
+        without a value do, too; "unknown-words": above chance, but the model knows too few of the words
+        (`coverage.LOW_COVERAGE`) for the result to be meaningful.
     """
     if tails is None:
         return ""
@@ -115,7 +121,9 @@ def against_chance(tails: Tails | None, *, coverage: float | None = None) -> Sta
         return "unknown-words" if is_low(coverage) else "above"
     if tails.below >= ALPHA:
         return "at"
-    return "below" if tails.below_with_ties < ALPHA else "tied"
+    if tails.below_with_ties >= ALPHA:
+        return "tied"
+    return "below" if tails.below_with_missing < ALPHA else "missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +145,9 @@ class Verdict:
 
     @property
     def decisive_p(self) -> float | None:
-        """The p value behind the verdict: the upper tail; if below chance, the lower tail; if `tied`, the
-        lower tail with ties counted as passed. None if nothing was tested, or too many words are unknown."""
+        """The p value behind the verdict: the upper tail; if below chance, the lower tail; if `tied` or
+        `missing`, the lower tail with those outcomes counted as passed. None if nothing was tested, or too many words
+        are unknown."""
         return self._deciding(self.holm or self.exact)
 
     @property
@@ -149,7 +158,12 @@ class Verdict:
     def _deciding(self, tails: Tails | None) -> float | None:
         if tails is None or self.against_chance == "unknown-words":
             return None
-        return {"below": tails.below, "tied": tails.below_with_ties}.get(self.against_chance, tails.above)
+        lower = {
+            "below": tails.below,
+            "tied": tails.below_with_ties,
+            "missing": tails.below_with_missing,
+        }
+        return lower.get(self.against_chance, tails.above)
 
     @property
     def p_below(self) -> float | None:

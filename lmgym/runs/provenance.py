@@ -11,8 +11,7 @@ from lmgym.models.engine import ENGINE_VERSION, ERROR_BITS, ScoringPolicy, Token
 from lmgym.runs.compute import RunResult, SentenceResult, TokenRow, token_bits
 from lmgym.runs.coverage import Coverage, coverage_of
 from lmgym.runs.outcomes import ASSUMED_ERROR
-from lmgym.suites.formulas import ROUNDING_BITS
-from lmgym.suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
+from lmgym.suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE, ROUNDING_BITS
 
 
 def error_of(facts: ModelFacts) -> TokenError:

@@ -107,7 +107,7 @@ class Rate(Predicted):
     p_below_corrected: float | None = described(
         "p_below, Holm-corrected for the number of predictions in the run"
     )
-    against_chance: str = described("verdict: above, at, below, tied, unknown-words, or empty")
+    against_chance: str = described("verdict: above, at, below, tied, missing, unknown-words, or empty")
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class Score(RuleCounts, ScoredBy):
     """Counts of a run under a scoring rule, and their test against chance."""
 
     p_below: float | None = described("exact p of the lower tail; 1 where the rate is not below chance")
-    against_chance: str = described("verdict: above, at, below, tied, unknown-words, or empty")
+    against_chance: str = described("verdict: above, at, below, tied, missing, unknown-words, or empty")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Tokens of many sentences as flat arrays: shared prefixes, alignment and region values without a loop per sentence.
 
-Pure: numpy only. Results equal those of `share_prefix_scores`, `lmgym.suites.regions.align` and `.region_values` for
-single sentences; tests compare them. Values are in bits.
+Pure: numpy only. Results equal those of `share_prefix_scores`, `lmgym.suites.regions.align` and `.region_values` (apart
+from totals, see `values_of`) for single sentences; tests compare them. Values are in bits.
 """
 
 from __future__ import annotations
@@ -279,14 +279,17 @@ def _aggregate(bits: Floats, keys: Ints, tokens: Ints, metric: str) -> Floats:
     start = stop - tokens[held]
     low, high = ordered[start], ordered[stop - 1]
     middle = (ordered[(start + stop - 1) // 2] + ordered[(start + stop) // 2]) / 2
-    aggregate = {"median": middle, "range": high - low, "max": high, "min": low}[metric]
+    with np.errstate(invalid="ignore"):  # infinite values
+        spread = high - low
+    aggregate = {"median": middle, "range": spread, "max": high, "min": low}[metric]
     values[held] = np.where(np.isnan(high), np.nan, aggregate)
     return values
 
 
 def grouped_sums(bits: Floats, keys: Ints, n: int) -> Floats:
-    """Sum by key, rounded once: the rounding error of every addition is kept and added at the end (Neumaier). Equals
-    `math.fsum` for values computed in single precision. Takes as many steps as the largest group has members."""
+    """Sum by key, rounded once: the rounding error of every addition is kept and added at the end (Neumaier).
+    Equals `math.fsum` for values computed in single precision; with an infinite value the sum is infinite. Takes as
+    many steps as the largest group has members."""
     order = np.argsort(keys, kind="stable")
     bits, counts = bits[order], np.bincount(keys, minlength=n)
     first = np.cumsum(counts) - counts
@@ -295,7 +298,9 @@ def grouped_sums(bits: Floats, keys: Ints, n: int) -> Floats:
         groups = np.flatnonzero(counts > step)
         value, before = bits[first[groups] + step], high[groups]
         after = before + value
-        part = after - before
-        low[groups] += (before - (after - part)) + (value - part)
+        with np.errstate(invalid="ignore"):  # infinite values
+            part = after - before
+            low[groups] += (before - (after - part)) + (value - part)
         high[groups] = after
-    return high + low
+    finite = np.isfinite(high)  # elsewhere the rounding error is NaN
+    return np.where(finite, high + low, high)

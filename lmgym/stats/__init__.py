@@ -31,7 +31,12 @@ from .paired import (
     paired_rates,
     sign_test,
 )
-from .resampling import drawn_sums, multinomial_sums, percentile_interval
+from .resampling import (
+    drawn_sums,
+    multinomial_sums,
+    percentile_interval,
+    two_sided_p,
+)
 from .skew import is_skewed_for_its_size
 from .summaries import MarginSummary, Spread, margin_summary, spread
 
@@ -78,5 +83,6 @@ __all__ = [
     "split_half_reliability",
     "spread",
     "tail_above",
+    "two_sided_p",
     "weighted_mean",
 ]

@@ -30,6 +30,8 @@ SIGN = SignificanceTest("sign", "the exact sign test on the items’ shares")
 FISHER = SignificanceTest("fisher", "Fisher’s exact test")
 BOOTSTRAP = SignificanceTest("bootstrap", "the share of resamples on the other side of zero")
 TESTS = {test.key: test for test in (MCNEMAR, SIGN, FISHER, BOOTSTRAP)}
+ALPHA = 0.05
+"""Significance level."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,12 @@ class Comparison:
     def excludes_zero(self) -> bool:
         """Whether zero is outside the interval; False without an interval."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether zero is outside the interval and p, corrected among several comparisons, is below .05."""
+        p = self.p if self.p_corrected is None else self.p_corrected
+        return self.excludes_zero and p is not None and p < ALPHA
 
 
 C = TypeVar("C", bound=Comparison)

@@ -53,6 +53,20 @@ def percentile_interval(values: Floats, tail: float = 0.025) -> Interval:
     return Interval(float(low), float(high))
 
 
+def two_sided_p(differences: Floats, units: int) -> float:
+    """Return the bootstrap's two-sided p of a difference of 0: twice the share of resamples beyond it.
+
+    Few units cannot support a small p, however much they agree: it is at least that of an exact sign test in which all
+    of them agree.
+
+    Args:
+        differences: one per resample.
+        units: number of resampled units.
+    """
+    tail = min(float((differences <= 0).mean()), float((differences >= 0).mean()))
+    return min(1.0, 2 * max(tail, 1 / (len(differences) + 1), 0.5**units))
+
+
 def _blocks(resamples: int, n: int) -> Iterator[slice]:
     step = max(1, _BLOCK // n)
     return (slice(start, min(start + step, resamples)) for start in range(0, resamples, step))

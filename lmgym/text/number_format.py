@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 MISSING = "–"
+ROUNDING = 1e-9
+"""Percentages closer than this to 0 or 100 are 0 or 100."""
 
 
 def number_or_none(value: Any) -> float | None:
@@ -73,13 +75,20 @@ def adding_up(left: float, right: float) -> tuple[str, str, str]:
 
 
 def percent(value: Any, places: int = 1) -> str:
-    """Format a rate as a percentage: 0.8333 -> 83.3%"""
+    """Format a rate as a percentage: 0.8333 -> 83.3%. Only 0 and 1 look like it: 0.9996 -> >99.9%, 0.0004 -> <0.1%"""
     number = number_or_none(value)
-    return MISSING if number is None else f"{100 * number:.{places}f}%"
+    if number is None:
+        return MISSING
+    text, step = f"{100 * number:.{places}f}", 10**-places
+    if float(text) == 0 and 100 * number > ROUNDING:
+        return f"<{step:g}%"
+    if float(text) == 100 and 100 * number < 100 - ROUNDING:
+        return f">{100 - step:g}%"
+    return f"{text}%"
 
 
 def whole_percent(value: Any) -> str:
-    """Format a rate as a percentage without sign and decimals, for narrow cells: 0.8333 -> 83"""
+    """Format a rate as a percentage without sign and decimals, for narrow cells: 0.8333 -> 83, 0.996 -> >99"""
     return percent(value, 0).removesuffix("%")
 
 

@@ -184,7 +184,7 @@ def test_json_holds_everything(folder):
     data = json.loads(done.out)
     assert data["rounded"] == {"precision": 0.917, "recall": 0.833, "f1": 0.873}
     assert data["corrected"]["metric"] == "corrected"
-    assert data["intervals"]["resamples"] == 200
+    assert "intervals" not in data  # of one process
     assert data["processes"][0]["scores"]["moves"]["precision"] == pytest.approx(2 / 3)
 
 
@@ -201,6 +201,13 @@ def test_intervals_follow_the_report(folder):
     done = run(["evaluate", "-p", "p.tsv", "-a", "a.tsv", "--bootstrap", "500"])
     assert "95% intervals from 500 resamples of 14 processes:" in done.out
     assert done.out == run(["evaluate", "-p", "p.tsv", "-a", "a.tsv", "--bootstrap", "500"]).out
+    done = run(["evaluate", "-p", "p.tsv", "-a", "a.tsv", "--format", "json", "--bootstrap", "200"])
+    assert json.loads(done.out)["intervals"]["resamples"] == 200
+
+
+def test_a_single_process_has_no_interval(folder):
+    done = run(["evaluate", "-p", "p.tsv", "-a", "a.tsv", "--bootstrap", "200"])
+    assert "No intervals: they need at least two processes." in done.out
 
 
 def test_intervals_of_files_that_can_be_read_only_once(folder):

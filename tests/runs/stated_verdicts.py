@@ -63,7 +63,7 @@ class Expected:
     low: float
     high: float
     chance: float
-    tails: tuple[float, float, float]
+    tails: tuple[float, float, float, float]
     """Exact p above, below, and below with all ties as passes."""
     coverage: float | None
 
@@ -100,7 +100,7 @@ def _expected(codes: Any, chance: float, coverage: float | None) -> Expected:
     z = norm.ppf(0.975)
     middle, s = (rate + z**2 / size / 2) / (1 + z**2 / size), z**2 / size
     half = z * (rate * (1 - rate) / size + s / size / 4) ** 0.5 / (1 + s)
-    failed, ties = 1 - rate, float((codes == 2).mean())
+    failed, ties, missing = 1 - rate, float((codes == 2).mean()), float((codes == 3).mean())
 
     def tail(share: float, chance: float) -> float:
         if share * size <= 1e-12 or chance >= 1:
@@ -112,6 +112,7 @@ def _expected(codes: Any, chance: float, coverage: float | None) -> Expected:
         tail(rate, chance),
         tail(failed, 1 - chance) if under else 1.0,
         tail(failed - ties, 1 - chance) if under else 1.0,
+        tail(failed - ties - missing, 1 - chance) if under else 1.0,
     )
     return Expected(rate, max(0.0, middle - half), min(1.0, middle + half), chance, tails, coverage)
 
@@ -139,11 +140,11 @@ def disagreements(
 
 
 def _differences(one: Stated, own: Expected, holm: tuple[float, ...] | None) -> Iterator[str]:
-    above, below, with_ties = holm or own.tails
+    above, below, with_ties, with_missing = holm or own.tails
     if above < 0.05:
         standing = "above" if own.coverage is None or own.coverage >= 0.9 else "unknown-words"
     elif below < 0.05:
-        standing = "below" if with_ties < 0.05 else "tied"
+        standing = "tied" if with_ties >= 0.05 else "missing" if with_missing >= 0.05 else "below"
     else:
         standing = "at"
     if one.standing != standing:
@@ -157,7 +158,7 @@ def _differences(one: Stated, own: Expected, holm: tuple[float, ...] | None) -> 
         right = numbers[name]
         if (value is None) != (right is None) or (right is not None and abs(value - right) > 1e-9):
             yield f"{name} {value}, not {right}"
-    which = {"below": 1, "tied": 2}.get(standing, 0)
+    which = {"below": 1, "tied": 2, "missing": 3}.get(standing, 0)
     is_compared = standing != "unknown-words"
     texts = {
         "p": _p((holm or own.tails)[which]) if is_compared else None,

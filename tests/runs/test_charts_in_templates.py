@@ -46,9 +46,28 @@ def test_the_interval_tag_formats_both_limits_as_its_filter_does() -> None:
     assert render(source, low=0.125, high=0.5, none=None) == "0.12 to 0.50; 12 to 50; –"
 
 
-@pytest.mark.parametrize(("value", "text"), [(5 / 6, "83.3%"), (1, "100.0%"), (0, "0.0%"), (None, "–")])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (5 / 6, "83.3%"),
+        (1, "100.0%"),
+        (2499 / 2500, ">99.9%"),
+        (1 - 1e-13, "100.0%"),
+        (0, "0.0%"),
+        (1 / 2500, "<0.1%"),
+        (1e-13, "0.0%"),
+        (None, "–"),
+    ],
+)
 def test_percent(value: object, text: str) -> None:
     assert tags.percent(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.996, ">99"), (0.005, "<1"), (0.006, "1"), (1, "100"), (0, "0")]
+)
+def test_whole_percent(value: object, text: str) -> None:
+    assert tags.whole_percent(value) == text
 
 
 @pytest.mark.parametrize(

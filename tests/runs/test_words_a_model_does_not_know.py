@@ -194,9 +194,9 @@ def test_in_words():
     [(None, "above"), (1.0, "above"), (LOW_COVERAGE, "above"), (LOW_COVERAGE - 0.01, "unknown-words")],
 )
 def test_low_coverage_takes_above_chance_away(coverage, said):
-    assert against_chance(Tails(0.001, 1, 1), coverage=coverage) == said
+    assert against_chance(Tails(0.001, 1, 1, 1), coverage=coverage) == said
 
 
 def test_low_coverage_leaves_below_and_at():
-    assert against_chance(Tails(1, 0.001, 0.001), coverage=0.1) == "below"
-    assert against_chance(Tails(0.5, 0.6, 0.6), coverage=0.1) == "at"
+    assert against_chance(Tails(1, 0.001, 0.001, 0.001), coverage=0.1) == "below"
+    assert against_chance(Tails(0.5, 0.6, 0.6, 0.6), coverage=0.1) == "at"

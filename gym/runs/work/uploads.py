@@ -36,9 +36,8 @@ from gym.runs.work.upload_plan import (
 from gym.sharing.models import Visibility
 from lmgym import __version__
 from lmgym.runs.coverage import coverage_of
-from lmgym.suites.formulas import ROUNDING_BITS
 from lmgym.runs.uploaded import read_results
-from lmgym.suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
+from lmgym.suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE, ROUNDING_BITS
 from lmgym.text import count
 from models_registry import permissions as model_permissions
 from models_registry.models import UPLOADED, RegisteredModel

@@ -28,11 +28,17 @@ from lmgym.lmchallenge.logs.measures import (
 )
 from lmgym.lmchallenge.logs.table import UNKNOWN, Floats, Table
 from lmgym.lmchallenge.logs.version5.log import Token
-from lmgym.stats import BOOTSTRAP, Comparison, mcnemar_p, multinomial_sums, percentile_interval
+from lmgym.stats import (
+    BOOTSTRAP,
+    Comparison,
+    mcnemar_p,
+    multinomial_sums,
+    percentile_interval,
+    two_sided_p,
+)
 from lmgym.text.columns import described
 
 RESAMPLES = 10_000
-ALPHA = 0.05
 
 
 def games_correspond(first: str, second: str) -> bool:
@@ -144,12 +150,12 @@ class GameComparison(Comparison):
         return self.measure in LOWER_IS_BETTER
 
     def _verdict(self) -> str:
-        """Return the verdict on the second log, from the interval and, among several comparisons, p_corrected."""
+        """Return the verdict on the second log, from the interval and from p, corrected among several comparisons."""
         if self.difference is None:
             return "cannot be tested: no value"
         if self.low is None:
             return f"cannot be tested: only one {self.cluster}"
-        if not self.excludes_zero or (self.p_corrected is not None and self.p_corrected >= ALPHA):
+        if not self.is_significant:
             return "no significant difference"
         return "better" if (self.low > 0) != self.lower_is_better else "worse"
 
@@ -291,5 +297,5 @@ def _bootstrap(sums: list[Floats], seed: int) -> tuple[float, float, float]:
     differences = np.zeros(resamples)
     differences[some] = b[some] / below_b[some] - a[some] / below_a[some]
     limits = percentile_interval(differences)
-    beyond = min((differences <= 0).mean(), (differences >= 0).mean())
-    return limits.low, limits.high, float(min(1.0, 2 * max(beyond, 1 / resamples)))
+    p = two_sided_p(differences, int(counts[(kinds[:, 2] > 0) & (kinds[:, 3] > 0)].sum()))
+    return limits.low, limits.high, p

@@ -2,8 +2,8 @@
 
 Both programs give the log-probability of a text, so a region's surprisal is that of the sentence up to the end of the
 region minus that of the sentence up to its beginning. Any formula over sums of bits can be computed from these; the
-exported Python file computes truth and margin, as `lmgym.suites.formulas.evaluation` does. An `&` of several comparisons
-becomes one task for the whole prediction and one for each of its parts.
+exported Python file computes truth and margin, as `lmgym.suites.formulas.evaluation` does. An `&` of several
+comparisons becomes one task for the whole prediction and one for each of its parts.
 
 Equal texts are scored once per item, so that equal sides tie exactly, and a tie fails as in LM Gym.
 """

@@ -147,3 +147,8 @@ def test_an_accepted_text_of_which_no_character_counts_costs_no_keystroke():
     row = {"textCompletions": [{"target": "ab"}, {"target": "!", "rank": 0}, {"target": "cat", "rank": 1}]}
     (found,) = statistics(table(row, keep="alphaemoji"))
     assert (found["chars"], found["kpc"]) == (5, 3 / 5)
+
+
+def test_two_lines_do_not_show_that_a_log_is_better():
+    found = compare(table(*[wp(None)] * 2), table(*[wp(1)] * 2))
+    assert (found.difference, found.p, found.verdict) == (1.0, 0.5, "no significant difference")

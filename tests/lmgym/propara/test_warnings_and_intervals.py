@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lmgym.propara import evaluate
-from lmgym.propara.bootstrap import _overall, _resampled, bootstrap, compare
+from lmgym.propara.bootstrap import _overall, _resampled, bootstrap, compare, compare_matrices
 from lmgym.propara.corrected import bounded_overlap
 from lmgym.stats import holm
 from tests.lmgym.propara.worlds import LIGHT, shipped, tsv
@@ -176,3 +176,13 @@ def test_ten_thousand_resamples_of_54_processes_are_quick():
         _overall(_resampled(values, 10_000, np.random.default_rng(0)))
         times.append(time.process_time() - start)
     assert min(times) < 0.4  # 0.05 s on an idle core; the bound leaves room for a busy one
+
+
+@pytest.mark.parametrize(("n", "p"), [(1, 1.0), (2, 0.5), (3, 0.25)])
+def test_few_processes_do_not_show_that_a_system_is_better(n, p):
+    worse = np.full((n, 8), 0.5)
+    better = worse + 0.1 + np.arange(n)[:, None] * 0.01
+    row = compare_matrices(list(range(n)), ["a", "b"], worse, better)[0].overall
+    assert row.p == p
+    assert (row.low is None) == (n == 1)
+    assert not row.is_significant

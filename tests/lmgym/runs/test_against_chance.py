@@ -12,24 +12,24 @@ from lmgym.runs.against_chance import ALPHA, CHANCE_WORDS, Verdict, alone, verdi
 from lmgym.runs.outcomes import PredictionOutcome
 from lmgym.runs.rules import EACH, score
 from lmgym.stats import effective_n, score_interval
-from lmgym.suites.formulas import FALSE, TIE, TRUE
+from lmgym.suites.formulas import FALSE, NOT_EVALUABLE, TIE, TRUE
 
 CHANCES = (0.125, 0.25, 0.5, 0.0, 1.0)
 
 
-def prediction(passed: int, n: int, chance: float, ties: int = 0) -> PredictionOutcome:
+def prediction(passed: int, n: int, chance: float, ties: int = 0, missing: int = 0) -> PredictionOutcome:
     interval = score_interval(passed / n, n)
     assert interval is not None
     return PredictionOutcome(
-        position=0, name="", formula="(1;%a%) < (1;%b%)", n=n, passed=passed, ties=ties, not_evaluable=0,
+        position=0, name="", formula="(1;%a%) < (1;%b%)", n=n, passed=passed, ties=ties, not_evaluable=missing,
         too_close=0, low=interval.low, high=interval.high, chance=chance, chance_standard_error=0.0,
-        mean_margin=None, outcomes=[TRUE] * passed + [TIE] * ties + [FALSE] * (n - passed - ties),
-        margins=[None] * n, close=[],
+        mean_margin=None, margins=[None] * n, close=[],
+        outcomes=[TRUE] * passed + [TIE] * ties + [NOT_EVALUABLE] * missing + [FALSE] * (n - passed - ties - missing),
     )  # fmt: skip
 
 
-def word(passed: int, n: int, chance: float, ties: int = 0) -> str:
-    return alone(prediction(passed, n, chance, ties)).against_chance
+def word(passed: int, n: int, chance: float, ties: int = 0, missing: int = 0) -> str:
+    return alone(prediction(passed, n, chance, ties, missing)).against_chance
 
 
 @pytest.mark.parametrize("chance", CHANCES)
@@ -75,6 +75,18 @@ def test_ties_are_no_preference_for_the_wrong_side(n, ties, expected):
     """P(X <= 6 of 20) = .058; P(X <= 10 of 28) = .092."""
     assert word(0, n, 0.5, ties) == expected
     assert expected == ("tied" if binom.cdf(ties, n, 0.5) >= ALPHA else "below")
+
+
+@pytest.mark.parametrize(
+    ("ties", "missing", "expected"),
+    [(0, 20, "missing"), (0, 10, "missing"), (0, 8, "below"), (5, 5, "missing"), (10, 5, "tied")],
+)
+def test_items_without_a_value_are_no_preference_either(ties, missing, expected):
+    """P(X <= 10 of 28) = .092; P(X <= 8 of 28) = .018."""
+    verdict = alone(prediction(0, 28, 0.5, ties, missing))
+    assert verdict.against_chance == expected
+    counted = {"tied": ties, "missing": ties + missing}.get(expected, 0)
+    assert verdict.decisive_p == pytest.approx(binom.cdf(counted, 28, 0.5))
 
 
 def test_holm_corrects_both_directions():

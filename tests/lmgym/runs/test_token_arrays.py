@@ -18,7 +18,7 @@ from lmgym.suites.regions import JOIN_POLICIES, METRICS, AlignmentError, align, 
 
 CELLS = st.text(alphabet="ab .\u00a0é🙂\u3000", max_size=6)
 SINGLES = st.floats(2**-40, 64, allow_nan=False, width=32)  # models compute in float32
-BITS = st.one_of(st.none(), SINGLES, st.integers(0, 3).map(float))
+BITS = st.one_of(st.none(), SINGLES, st.integers(0, 3).map(float), st.just(math.inf))
 
 
 @st.composite

@@ -44,6 +44,16 @@ def test_interval_excludes_zero(low, high, excludes):
     assert replace(ROW, low=low, high=high).excludes_zero is excludes
 
 
+@pytest.mark.parametrize(
+    ("low", "p", "p_corrected", "significant"),
+    [(0.1, 0.01, None, True), (0.1, 0.5, None, False), (-0.1, 0.01, None, False), (0.1, 0.01, 0.06, False)],
+)
+def test_a_significant_difference_has_an_interval_without_zero_and_a_small_p(
+    low, p, p_corrected, significant
+):
+    assert replace(ROW, low=low, high=0.3, p=p, p_corrected=p_corrected).is_significant is significant
+
+
 def test_fields_of_subject_and_comparison_are_the_columns():
     header, rows = table((Case, Clustered), [(Case("greeting"), Clustered(**record(ROW), clusters=7))])
     assert header[:4] == ["case", "first", "second", "measure"]
