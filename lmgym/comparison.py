@@ -41,7 +41,8 @@ def compared_rows(first: pd.DataFrame, second: pd.DataFrame) -> list[Row]:
         theirs = by_prediction.get(subject[: len(_SAME_PREDICTION)])
         if theirs is None:
             continue
-        items = ours.merge(theirs, on="item", suffixes=("", "_second"), validate="one_to_one")
+        sides = (side.drop_duplicates("item") for side in (ours, theirs))  # a suite may have been run twice
+        items = next(sides).merge(next(sides), on="item", suffixes=("", "_second"), validate="one_to_one")
         names = (str(ours["model"].iloc[0]), str(theirs["model"].iloc[0]))
         shares = (_passed(items["passed"]), _passed(items["passed_second"]))
         subjects.append(subject)

@@ -119,6 +119,8 @@ def load_suite(
             raise FormatError(
                 [Problem("suite", f"The dictionary cannot be written as JSON: {error}.")]
             ) from error
+    if isinstance(source, str) and not source.strip():
+        raise InvalidArgument("The name of the suite file is empty.")
     if isinstance(source, str | Path):
         path = Path(source).expanduser()
         return read_any(path.read_bytes(), name or path.name, options)

@@ -34,6 +34,7 @@ from lmgym.text import count
 from lmgym.text.bibtex import Entry, bibtex, plain_key
 from lmgym.text.columns import Column, Row, columns, header
 from lmgym.text.paper_tables import PaperTable
+from lmgym.text.replacing import replacing_files
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -279,7 +280,8 @@ class Result:
 
     def save(self, folder: str | Path) -> Path:
         """Write rates.csv, outcomes.csv, regions.csv, tokens.csv, provenance.json, and the methods paragraph
-        (methods.tex, methods.md, references.bib) to a folder, creating it if needed.
+        (methods.tex, methods.md, references.bib) to a folder, creating it if needed. Results that it holds are
+        replaced, unless writing fails.
 
         Raises:
             InvalidArgument: `folder` is a file.
@@ -288,12 +290,16 @@ class Result:
         target = Path(folder).expanduser()
         if target.is_file():
             raise InvalidArgument(f"{target} is a file. Choose a folder.")
-        target.mkdir(parents=True, exist_ok=True)
+        with replacing_files(target) as part:
+            self._save(part)
+        return target
+
+    def _save(self, folder: Path) -> None:
         for name in ("rates", "outcomes", "regions", "tokens"):
-            getattr(self, name)().to_csv(target / f"{name}.csv", index=False)
+            getattr(self, name)().to_csv(folder / f"{name}.csv", index=False)
         if self.runs:
             for name in ("methods.tex", "methods.md", "references.bib"):
-                self.methods().save(target / name)
+                self.methods().save(folder / name)
         facts = [
             {
                 "suite": run.suite.name,
@@ -306,8 +312,7 @@ class Result:
             for run in self.runs
         ]
         text = json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False)
-        (target / "provenance.json").write_text(text + "\n", encoding="utf-8")
-        return target
+        (folder / "provenance.json").write_text(text + "\n", encoding="utf-8")
 
     def upload(self, site: str, token: str, *, visibility: str = "private") -> list[dict[str, Any]]:
         """Upload the runs with all tokens to a site, one file per model and suite. The site marks them as computed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from lmgym.text.arguments import Parser
 
 if TYPE_CHECKING:
     from lmgym.results import Result
+    from lmgym.suites.formats import SuiteDocument
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
@@ -67,7 +69,7 @@ def _evaluate(options: argparse.Namespace) -> int:
             "--by works only with rates, as table, csv, json or parquet: omit --rows and other formats."
         )
     _require_different_names(options.models)
-    documents = [load(path, options) for path in _paths(options.suites)]
+    documents = _different(options)
     try:
         result = evaluate(
             documents,
@@ -79,10 +81,13 @@ def _evaluate(options: argparse.Namespace) -> int:
         )
     except Interrupted as stopped:
         if options.save is not None and stopped.result.runs:
-            stopped.result.save(options.save)
-            shared.note(f"completed runs saved in {options.save}: {len(stopped.result.runs)}")
+            folder = _unused(options.save)
+            stopped.result.save(folder)
+            shared.note(f"completed runs saved in {folder}: {len(stopped.result.runs)}")
         raise
     if options.save is not None:
+        if _holds_results(options.save):
+            shared.note(f"{options.save}: earlier results are replaced")
         result.save(options.save)
     frame = result.rates()
     if options.format in shared.PAPER_FORMATS:
@@ -101,6 +106,31 @@ def _evaluate(options: argparse.Namespace) -> int:
         return rates.report(frame, options)
     shared.write(shared.rendered(getattr(result, options.rows)(), options.format), options.output)
     return rates.gate(frame, options.fail_under)
+
+
+def _different(options: argparse.Namespace) -> list[SuiteDocument]:
+    """Load the suites, the same suite once."""
+    documents: list[SuiteDocument] = []
+    path_of: dict[tuple[str, str], str] = {}
+    for path in _paths(options.suites):
+        document = load(path, options)
+        content = document.name, document.sha256()
+        if content in path_of:
+            shared.note(f"{path}: left out, the same suite as {path_of[content]}")
+        else:
+            documents.append(document)
+            path_of[content] = path
+    return documents
+
+
+def _holds_results(folder: Path) -> bool:
+    return (folder / "rates.csv").exists()
+
+
+def _unused(folder: Path) -> Path:
+    """Return the folder if it holds no results, else a new one next to it: completed runs must not replace a study."""
+    names = (folder.with_name(f"{folder.name}-interrupted{number or ''}") for number in count())
+    return next(one for one in chain([folder], names) if not _holds_results(one))
 
 
 _PAPER_TABLES = {"rates": "predictions", "regions": "regions", "suites": "suites"}

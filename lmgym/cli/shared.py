@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from lmgym.text.replacing import replace_file
 
 DONE, BELOW, WRONG, NO_VERDICT, INTERRUPTED = 0, 1, 2, 3, 130
 EXIT_STATUS = {
@@ -129,7 +132,7 @@ def write(text: str | bytes, output: Path | None) -> None:
         sys.stdout.flush()
         return
     try:
-        output.write_bytes(data)
+        replace_file(output, data)
     except OSError as error:
         raise Failed(f"{output}: {error.strerror or error}") from error
 
@@ -177,7 +180,15 @@ def rendered(frame: Any, form: str) -> str | bytes:
         return str(frame.to_csv(index=False))
     if form == "parquet":
         return _parquet(frame)
-    return as_json(json.loads(frame.to_json(orient="records", double_precision=15)))
+    return as_json([{name: _plain(value) for name, value in row.items()} for row in frame.to_dict("records")])
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a DataFrame for JSON: numbers with all their digits, missing and infinite ones as None."""
+    plain = value.item() if hasattr(value, "item") else value
+    if plain is None or (isinstance(plain, float) and not math.isfinite(plain)):
+        return None
+    return plain
 
 
 def _parquet(frame: Any) -> bytes:

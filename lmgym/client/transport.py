@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import json
 import re
 import time
@@ -35,6 +36,10 @@ class ApiError(Exception):
         self.errors: list[dict[str, str]] = list(problem.get("errors", []))
         self.groups: list[dict[str, Any]] = list(problem.get("problem_groups", []))  # the errors, by kind
         super().__init__(self.detail)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle without calling `__init__`."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]  # not in typeshed
 
     def lines(self) -> list[str]:
         """Format for display: one line for each group of errors; without groups, the summary (unless there is exactly
@@ -106,6 +111,11 @@ class Transport:
         if parts.scheme not in {"http", "https"} or not parts.netloc:
             raise ValueError(f"{self.server!r} is not the address of a site. Use https://…")
         self.server = self.server.rstrip("/")
+        self.token = self.token.strip()  # a line end from a file or a pipe
+        if not self.token.isascii() or not self.token.isprintable() or " " in self.token:
+            raise ValueError(
+                "The token has characters that no token has. Copy it again, without quotes or comments."
+            )
         self._opener = build_opener(_NoRedirect)
 
     def address(self, path: str, query: Mapping[str, Any] | None = None) -> str:

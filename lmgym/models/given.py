@@ -86,6 +86,8 @@ def open_model(model: Any, *, device: str = "auto", dtype: str = "float32") -> L
         from lmgym.models.backends.causal import from_memory
 
         return _with_start_token(LoadedModel(name, "causal", from_memory(*model)))
+    if isinstance(model, str) and not model.strip():
+        raise BackendError("The name of the model is empty.", "Pass a folder, a file or a hub id.")
     if isinstance(model, str | Path):
         return _with_start_token(_from_files(name, str(model), {"device": device, "dtype": dtype}))
     if isinstance(getattr(model, "facts", None), ModelFacts):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copyreg
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from lmgym.files.bounded import Refused
 
@@ -100,6 +102,10 @@ class FormatError(ValueError):
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.problems))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle without calling `__init__`, which takes other arguments in subclasses."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]  # not in typeshed
 
 
 @dataclass(slots=True)

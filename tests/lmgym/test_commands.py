@@ -62,6 +62,8 @@ def test_tables_as_csv_and_json_equal_the_librarys_frames(capsysbinary, tmp_path
     assert len(as_csv) == len(as_json) == len(frame)
     numbers = frame.select_dtypes("float64").columns
     for name in numbers:
+        exact = [None if value != value else value for value in frame[name].tolist()]
+        assert [row[name] for row in as_json] == exact
         assert as_csv[name].astype(float).tolist() == pytest.approx(
             frame[name].tolist(), nan_ok=True, abs=1e-12
         )
@@ -251,6 +253,45 @@ def test_compare_equals_the_librarys_comparison(capsysbinary, tmp_path, model) -
     head, row = run(capsysbinary, *given)[1].splitlines()
     assert head.split()[:4] == ["suite", "prediction", "first", "second"]
     assert "100.0%" in row
+
+
+def test_a_suite_that_is_listed_twice_is_evaluated_once(capsysbinary, tmp_path, model) -> None:
+    (tmp_path / "copy.json").write_bytes((tmp_path / "agreement.json").read_bytes())
+    given = ("agreement.json", "copy.json", "agreement.json", "-m", model)
+    status, out, err = run(capsysbinary, "evaluate", *given)
+    assert (status, len(out.splitlines())) == (0, 2)
+    assert err.splitlines() == [
+        f"{path}: left out, the same suite as agreement.json" for path in ("copy.json", "agreement.json")
+    ]
+    twice = lmgym.evaluate(["agreement.json", "copy.json"], {"a": model, "b": model})
+    assert len(twice.compare("a", "b")) == 1
+
+
+def test_saved_results_are_replaced_only_by_a_finished_run(
+    capsysbinary, tmp_path, monkeypatch, model
+) -> None:
+    given = ("evaluate", "agreement.json", "-m", model, "--save", "study")
+    assert run(capsysbinary, *given)[2] == ""
+    assert run(capsysbinary, *given)[2] == "study: earlier results are replaced\n"
+    before = (tmp_path / "study" / "rates.csv").read_bytes()
+    done = lmgym.evaluate("agreement.json", {"part": model})
+
+    def stopped(*args: object, **more: object) -> None:
+        raise lmgym.errors.Interrupted(done)
+
+    monkeypatch.setattr("lmgym.evaluation.evaluate", stopped)
+    for folder in ("study-interrupted", "study-interrupted1"):
+        status, _, err = run(capsysbinary, *given)
+        assert (status, f"completed runs saved in {folder}: 1" in err) == (130, True)
+        assert "part" in (tmp_path / folder / "rates.csv").read_text()
+    assert (tmp_path / "study" / "rates.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("argv", [("", "-m", "{model}"), ("agreement.json", "-m", "")])
+def test_an_empty_name_is_not_the_current_folder(capsysbinary, model, argv) -> None:
+    given = [word.format(model=model) for word in argv]
+    status, _, err = run(capsysbinary, "evaluate", *given)
+    assert (status, "is empty." in err) == (2, True)
 
 
 def test_lmc_run_accepts_a_model_path(capsysbinary, monkeypatch, tmp_path, model) -> None:

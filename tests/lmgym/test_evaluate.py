@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import subprocess
@@ -310,6 +311,16 @@ def test_an_interrupt_leaves_what_is_done(suite: Path, other: Path) -> None:
     with pytest.raises(Interrupted, match="completed runs \\(2\\)") as caught:
         lmgym.evaluate([suite, other], {"done": Words(), "stopped": Stopping()})
     assert caught.value.result.rates()["model"].unique().tolist() == ["done"]
+
+
+def test_an_error_of_a_suite_comes_back_from_another_process(tmp_path: Path) -> None:
+    (tmp_path / "broken.json").write_text('{"a":')
+    with pytest.raises(FormatError) as caught:
+        lmgym.load_suite(tmp_path / "broken.json")
+    again = copy.copy(caught.value)  # as pickle does
+    assert (type(again), str(again), again.result.problems) == (
+        type(caught.value), str(caught.value), caught.value.result.problems,
+    )  # fmt: skip
 
 
 def test_progress_is_shown_on_request_and_never_in_a_pipe(suite: Path, capsys) -> None:

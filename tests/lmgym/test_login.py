@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import http.server
 import io
 import json
@@ -166,3 +167,25 @@ def test_a_damaged_login_says_how_to_start_over(capsys):
     assert main(["suites", "list"]) == 2
     assert "Delete it with lmgym logout" in capsys.readouterr().err
     assert main(["logout"]) == 0
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", " "])
+def test_white_space_around_a_token_is_ignored(site, capsys, monkeypatch, end):
+    monkeypatch.setenv("LM_GYM_TOKEN", f"lmg_good{end}")
+    assert main(["suites", "list", "--site", site]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("token", ["lmg_secret # of alice", "lmg_secret\nlmg_other", "“lmg_secret”"])
+def test_what_cannot_be_a_token_is_refused_without_repeating_it(site, capsys, monkeypatch, token):
+    monkeypatch.setenv("LM_GYM_TOKEN", token)
+    assert main(["suites", "list", "--site", site]) == 2
+    said = capsys.readouterr().err
+    assert "The token has characters that no token has." in said
+    assert "secret" not in said
+
+
+def test_an_error_response_comes_back_from_another_process():
+    error = transport.ApiError(404, {"code": "not-found", "detail": "There is no such suite."})
+    again = copy.copy(error)  # as pickle does
+    assert (again.status, again.code, str(again)) == (404, "not-found", "There is no such suite.")
