@@ -17,6 +17,7 @@ from gym.accounts.models import User
 from gym.accounts.quotas import OverQuota
 from gym.conflicts import Conflict
 from lmgym.suites.formats import SuiteDocument, next_version
+from lmgym.suites.formats.tables import UNTITLED
 from lmgym.suites.intake import ENCODINGS, parse_upload
 from lmgym.suites.intake.archives import SourceFile
 from lmgym.suites.intake.parsing import NOTHING, Choice, Column, ParseOptions, ParseResult
@@ -228,7 +229,7 @@ def _store(row: ImportedFile, parsed: ParseResult, actor: User) -> None:
     row.state = ImportedFile.State.MADE
     row.report = {
         "text": f"{shape(document)}, {count(len(document.predictions), 'prediction')}.",
-        "notices": parsed.understood,
+        "notices": [line for line in parsed.understood if not (options.title and UNTITLED in line)],
     }
     row.save()
 

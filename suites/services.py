@@ -16,6 +16,7 @@ from gym.accounts.models import User
 from gym.addresses import slug_from
 from gym.sharing import addresses
 from lmgym.suites.formats import SuiteDocument
+from lmgym.suites.formats.tables import UNTITLED
 from lmgym.suites.formulas import FormulaError, parse
 from lmgym.suites.languages import tag_of
 from lmgym.suites.lint import CODES
@@ -43,11 +44,13 @@ class NothingToFreeze(ValidationError):
 
 
 def import_suite(document: SuiteDocument, options: SuiteOptions = DEFAULT, *, actor: User) -> Suite:
-    """Create a suite with one draft revision that holds the document. The slug is derived from the document's name.
+    """Create a suite with one draft revision that holds the document. The slug is derived from the document's name, or
+    from the title if the document has none.
 
     Raises PermissionDenied without a signed-in actor, and OverQuota."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to create a suite")
+    document = _named_after(options.title, document)
     meta = document.meta
     with SUITES.growing(actor, new=True):
         suite = _create(
@@ -64,6 +67,14 @@ def import_suite(document: SuiteDocument, options: SuiteOptions = DEFAULT, *, ac
         scored = with_metric(document, options.metric)
         _write_revision(suite, scored, number=1, actor=actor, join_policy=options.join_policy)
     return suite
+
+
+def _named_after(title: str, document: SuiteDocument) -> SuiteDocument:
+    """Return the document, named after the title if it has no name of its own."""
+    if not title or document.name != UNTITLED:
+        return document
+    notices = tuple(notice for notice in document.notices if UNTITLED not in notice.message)
+    return replace(document, name=slug_from(title, UNTITLED, 200), notices=notices)
 
 
 def with_metric(document: SuiteDocument, metric: str) -> SuiteDocument:

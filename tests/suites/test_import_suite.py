@@ -49,6 +49,18 @@ def test_pasted_text_is_as_good_as_a_file(client, people):
     assert [tag.name for tag in suite.tags.all()] == ["agreement", "number"]
 
 
+def test_a_pasted_table_is_named_after_the_title(client, people):
+    client.force_login(people.alice)
+    rows = "item\tcondition\tNP\tV\n1\ta\tThe boy\truns\n1\tb\tThe boy\trun\n"
+    fields = {"text": rows, "title": "Agreement: 1st try", "visibility": "private", "join_policy": "space"}
+    page = client.post(reverse("suite-import"), fields, follow=True).content.decode()
+    suite = Suite.objects.get()
+    assert (suite.slug, suite.draft.name, suite.title) == (
+        "agreement-1st-try", "agreement-1st-try", "Agreement: 1st try",
+    )  # fmt: skip
+    assert "Untitled suite" not in page
+
+
 def test_what_goes_in_comes_out(people):
     given = suite_json(author="A. Linguist", odd={"kept": [1, 2]})
     given["meta"] |= {"comment": "kept too", "reference": "Somebody 2020", "author": "A. Linguist"}

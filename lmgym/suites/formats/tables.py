@@ -39,6 +39,8 @@ from lmgym.suites.formats.documents import (
 from lmgym.text import CONTROL, count, decode, listing, unguard
 from lmgym.text.problems import Report
 
+UNTITLED = "Untitled suite"
+"""Name of a suite whose table has none, such as pasted text."""
 DELIMITERS = (",", "\t", ";")
 DATA = "data"
 """Key in `SentenceDoc.extra` of a table's item data, a map of heading to cell."""
@@ -347,7 +349,7 @@ def _document(raws: list[RawSentence], names: list[str] | None, name: str, repor
     printable = "".join(character for character in name if character.isprintable())
     title = printable.strip()[:MAX_NAME_CHARACTERS].strip()
     if not title:
-        title = "Untitled suite"
+        title = UNTITLED
         report.notice("file", f"a table has no name; the suite is called “{title}”")
     return SuiteDocument(
         name=title,
