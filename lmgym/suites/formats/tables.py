@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -36,7 +37,7 @@ from lmgym.suites.formats.documents import (
     MAX_SENTENCES,
     SuiteDocument,
 )
-from lmgym.text import CONTROL, count, decode, listing, unguard
+from lmgym.text import CONTROL, count, decode, listing, quoted, unguard
 from lmgym.text.problems import Report
 
 UNTITLED = "Untitled suite"
@@ -225,7 +226,8 @@ def _records(text: str, report: Report) -> list[Row]:
     stream = io.StringIO(text, newline="")
     skipped, first = _preamble(stream)
     rows: list[Row] = []
-    reader = csv.reader(chain([first], stream), delimiter=_sniff(first), strict=True)
+    delimiter = _sniff(first)
+    reader = csv.reader(chain([first], stream), delimiter=delimiter, strict=True)
     begin = 1
     try:
         for record in reader:
@@ -236,7 +238,25 @@ def _records(text: str, report: Report) -> list[Row]:
         message = f"the row cannot be read: {error}"
         hint = "A cell that begins with a quotation mark must end with one; double quotation marks inside it."
         report.problem(f"line {begin + skipped}", message, hint)
+    check_quotes(rows, delimiter, report)
     return rows
+
+
+def check_quotes(rows: Sequence[Row], delimiter: str, report: Report) -> None:
+    """Report cells that hold whole rows, because the quotation mark that opens them is closed rows later, or never. A
+    line of a cell is a row if it has as many cells, and one of the first two is also in that column elsewhere."""
+    widths = Counter(len(row.cells) for row in rows if len(row.cells) > 2)
+    usual = widths.most_common(1)[0][0] if widths else 0
+    first_two = {(k, cell.strip()) for row in rows for k, cell in enumerate(row.cells[:2])}
+    for row in rows:
+        for cell in row.cells:
+            lines = [line.split(delimiter) for line in cell.splitlines()[1:]]
+            held = [line for line in lines if len(line) >= usual > 0 and all(map(str.strip, line[:2]))]
+            if any((k, line[k].strip()) in first_two for line in held for k in (0, 1)):
+                shown = quoted(" ".join(cell[:60].split()))
+                message = f"a quotation mark joins this row and others into one cell: {shown}"
+                hint = "Delete the quotation mark, or quote the whole cell and double the marks inside it."
+                report.problem(row.where, message, hint)
 
 
 def _check_lengths(rows: list[Row], width: int, report: Report) -> None:

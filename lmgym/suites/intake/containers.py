@@ -18,7 +18,7 @@ from typing import Any
 from lmgym.files.bounded import Refused, check
 from lmgym.files.bounded import load as bounded_load
 from lmgym.suites.formats.documents import LIMITS
-from lmgym.suites.formats.tables import Row, check_table
+from lmgym.suites.formats.tables import Row, check_quotes, check_table
 from lmgym.suites.intake.headings import pair_of, roles_of
 from lmgym.text import CONTROL, SURROGATE, listing
 from lmgym.text.json_text import load
@@ -68,7 +68,11 @@ def split_text(text: str, report: Report) -> Grid:
         report.problem(f"row {row}", message, "Remove it; it often results from a wrong encoding.")
         report.raise_problems()
     check_table(text, report)
-    return Grid(list(_records(text, _delimiter(text))))
+    delimiter = _delimiter(text)
+    rows = list(_records(text, delimiter))
+    check_quotes(rows, delimiter, report)
+    report.raise_problems()
+    return Grid(rows)
 
 
 def _records(text: str, delimiter: str) -> Iterable[Row]:

@@ -8,6 +8,7 @@ import io
 import pytest
 
 from lmgym.suites.formats import read_long_csv, read_suite, read_wide_table, write_long_csv, write_wide_tsv
+from lmgym.suites.intake import parse_upload
 from lmgym.text import guard, unguard
 
 from .samples import GOLDEN, golden, notices, problems, read, suite
@@ -234,3 +235,21 @@ def test_tables_lose_no_sentence_and_no_region(path, write):
     trimmed = read_suite(write(doc, whitespace="trimmed").encode())
     assert [s.contents for s in trimmed.sentences] == [s.contents for s in doc.sentences]
     assert all(s.raw is None for s in trimmed.sentences)
+
+
+SWALLOWED = {
+    "a stray mark": '1,a,"The boy,runs\n1,b,The boy,run\n2,a,The girl,runs\n2,b,"The girl,run\n',
+    "marks rows apart": '1,a,The boy,runs\n1,b,"Go, he said,run\n2,a,The girl,runs\n2,b,The girl,"run\n',
+}
+
+
+@pytest.mark.parametrize("rows", SWALLOWED.values(), ids=SWALLOWED)
+def test_a_quotation_mark_that_swallows_rows_is_refused_with_its_place(rows):
+    result = parse_upload(("item,condition,NP,V\n" + rows).encode(), "suite.csv")
+    assert result.document is None
+    assert any("a quotation mark" in str(problem) for problem in result.problems)
+
+
+def test_a_cell_may_have_line_breaks_and_separators():
+    rows = 'item,condition,NP,V\n1,a,"The boy,\nhe said",runs\n1,b,The boy,run\n'
+    assert parse_upload(rows.encode(), "suite.csv").document is not None

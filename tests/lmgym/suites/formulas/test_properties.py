@@ -80,8 +80,16 @@ def naive_truth(node: AnyNode, values: dict[tuple[str, int | str], float]) -> bo
         return all(parts) if node.operator == "&" else any(parts)
     assert isinstance(node, Comparison)
     a, b = naive_number(node.left, values), naive_number(node.right, values)
-    close = abs(a - b) <= 1e-3 + 1e-5 * abs(b)
-    return {"<": a < b, ">": a > b, "<=": a <= b, ">=": a >= b, "=": close, "!=": not close}[node.operator]
+    same = a == b or abs(a - b) < 1e-9
+    close = abs(a - b) < 1e-3 + 1e-5 * abs(b) + 1e-9
+    return {
+        "<": a < b and not same,
+        ">": a > b and not same,
+        "<=": a < b or same,
+        ">=": a > b or same,
+        "=": close,
+        "!=": not close,
+    }[node.operator]
 
 
 def naive_number(node: AnyNode, values: dict[tuple[str, int | str], float]) -> float:
