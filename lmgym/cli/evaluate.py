@@ -41,7 +41,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     top.add_argument(
         "--save", type=Path, metavar="FOLDER",
-        help="also write all tables and the provenance to this folder, for `lmgym compare` and `lmgym upload`",
+        help="also write all tables and the provenance to this folder, for `lmgym compare` and `lmgym upload`; "
+        "replaces earlier results when the run is done",
     )  # fmt: skip
     top.add_argument(
         "--cache", type=Path, metavar="FILE", help="keep scores of sentences in this file, for later calls"
