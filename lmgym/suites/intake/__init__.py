@@ -27,7 +27,7 @@ from lmgym.suites.intake.sheets import (
     read_sheet,
 )
 from lmgym.text import listing
-from lmgym.text.problems import FormatError, InvalidArgument, Notice, Problem
+from lmgym.text.problems import MAX_PROBLEMS, FormatError, InvalidArgument, Notice, Problem
 
 ENCODINGS = {
     "windows-1252": "Windows-1252 (Western European)",
@@ -139,7 +139,7 @@ def _as_file(data: bytes, filename: str) -> ParseResult | None:
         if (
             looks_like_json
             or data.startswith(_UTF16)
-            or any(problem.where == "file" for problem in error.problems)
+            or any(problem.where == "file" for problem in error.problems[:MAX_PROBLEMS])
         ):
             return ParseResult("file", problems=list(error.problems))
         return None

@@ -36,7 +36,8 @@ _SAMPLED = 192
 """Number of rows used to guess roles of columns: divisible by most numbers of conditions, so no item is cut off."""
 _LONGEST_NAME = 40
 _MOST_LABELS = 8
-_LONGEST_PHRASE = 3
+LONGEST_PHRASE = 3
+"""Maximum number of words of a region, typically."""
 
 
 def propose(sheet: Headed, detected: list[str], reading: Reading) -> None:
@@ -307,7 +308,7 @@ def _have_a_row_per_condition(below: list[list[str]], detected: list[str]) -> bo
     if pairs.is_unique(items) or not telling_columns(below, items, free):
         return False
     lengths = sorted(len(cell.split()) for k in free if pairs.is_text(below[k]) for cell in below[k] if cell)
-    return bool(lengths) and lengths[len(lengths) // 2] <= _LONGEST_PHRASE
+    return bool(lengths) and lengths[len(lengths) // 2] <= LONGEST_PHRASE
 
 
 def _all_numbers(cells: list[str]) -> bool:

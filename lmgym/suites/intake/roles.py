@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -40,6 +41,7 @@ from lmgym.suites.intake.parsing import (
     column_letter,
 )
 from lmgym.suites.intake.proposals import (
+    LONGEST_PHRASE,
     OPENS,
     doubted_columns,
     filled,
@@ -382,9 +384,13 @@ def _check_regions(sheet: Headed, roles: Mapping[str, int], long: bool, reading:
 def _ask_about_doubted(sheet: Headed, roles: dict[str, int], reading: Reading) -> None:
     """Ask for the roles of columns if one may not be a region; item data is proposed for doubtful ones."""
     cells = sheet.columns()[: len(sheet.names)]
+    if sheet.body:
+        _ask_about_long(sheet, roles, cells, reading)
     doubted = doubted_columns(sheet.names, roles, cells, reading)
     factors = _further_factors(cells, roles)
     doubted |= dict.fromkeys(factors, TELLS_APART)
+    beside = _beside(sheet.names, cells) if sheet.body else {}
+    doubted |= beside
     text = [k for k in range(len(sheet.names)) if k not in roles.values() and k not in doubted]
     openings = late_openings(sheet.names, text, reading)
     doubted |= dict.fromkeys(openings, OPENS)
@@ -392,7 +398,13 @@ def _ask_about_doubted(sheet: Headed, roles: dict[str, int], reading: Reading) -
         return
     reading.result.kind = "wide"
     proposed = {
-        place: "condition" if place in factors else OPENING if place in openings else DATA
+        place: SKIP
+        if place in beside
+        else "condition"
+        if place in factors
+        else OPENING
+        if place in openings
+        else DATA
         for place in doubted
     }
     reading.result.columns = [
@@ -403,6 +415,48 @@ def _ask_about_doubted(sheet: Headed, roles: dict[str, int], reading: Reading) -
     ]
     propose_critical(sheet, cells, reading.result.columns)
     _ask_about(sheet, reading)
+
+
+def _beside(names: Sequence[str], cells: Sequence[Sequence[str]]) -> dict[int, str]:
+    """Map the columns from the first empty one on to the reason why they may not be regions, such as a legend."""
+    empty = [k for k, name in enumerate(names) if not name.strip() and not any(map(str.strip, cells[k]))]
+    if not empty:
+        return {}
+    return {k: "empty" if k in empty else "beside an empty column" for k in range(empty[0], len(names))}
+
+
+def _ask_about_long(
+    sheet: Headed, roles: Mapping[str, int], cells: list[list[str]], reading: Reading
+) -> None:
+    """Ask whether a sheet has one row per region, if a column counts the rows of each item and condition from 1 and
+    texts are short."""
+    keys = list(zip(filled(cells[roles["item"]]), filled(cells[roles["condition"]]), strict=True))
+    expected: list[str] = []
+    rows_of: Counter[tuple[str, str]] = Counter()
+    for key in keys:
+        rows_of[key] += 1
+        expected.append(str(rows_of[key]))
+    free = [k for k in range(len(cells)) if k not in roles.values()]
+    number = next((k for k in free if cells[k] == expected), None)
+    texts = [k for k in free if k != number and not pairs.is_measure(cells[k])]
+    if number is None or not texts or 2 * len(rows_of) > len(keys):
+        return
+    content = max(texts, key=lambda k: len(set(cells[k])))
+    lengths = sorted(len(cell.split()) for cell in cells[content])
+    if lengths[len(lengths) // 2] > LONGEST_PHRASE:
+        return
+    reading.result.kind = "long"
+    proposed = {roles["item"]: "item", roles["condition"]: "condition", number: "region", content: "content"}
+    doubts = {number: "counts the rows of each sentence", content: "text of a region in each row"}
+    reading.result.columns = [
+        replace(column, meaning=ROLES[role], role=role, doubt=doubts.get(k, ""))
+        for k, column in enumerate(reading.result.columns)
+        for role in [proposed.get(k, DATA)]
+    ]
+    message = f"column {column_letter(number)} (“{sheet.names[number]}”) counts the rows of each sentence"
+    hint = "Choose whether it has the numbers of regions, and which column has their texts."
+    reading.ask("columns", f"row {sheet.head.line}", message, hint)
+    reading.report.raise_problems()
 
 
 def _further_factors(cells: Sequence[Sequence[str]], roles: Mapping[str, int]) -> list[int]:

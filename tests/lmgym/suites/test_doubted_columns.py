@@ -258,3 +258,24 @@ def test_a_full_stop_inside_a_region_is_found_and_abbreviations_are_not():
     document = parse_upload(text.encode(), "x.tsv").document
     found = [one.cells for one in lint(document) if one.code == "text-after-end"]
     assert found == [((1, "plur_match", 1),)]
+
+
+def test_what_stands_beside_an_empty_column_is_asked_about() -> None:
+    rows = [
+        "item\tcondition\tNP\tV\t\tlegend",
+        "1\ta\tThe boy\truns\t\ta = gram",
+        "1\tb\tThe boy\trun\t\tb = ungram",
+        "2\ta\tThe girl\truns\t\t",
+        "2\tb\tThe girl\trun\t\t",
+    ]
+    data = ("\n".join(rows) + "\n").encode()
+    asked = parse_upload(data, "suite.tsv", pasted=True)
+    assert [(column.role, column.doubt) for column in asked.columns[3:]] == [
+        ("text", ""),
+        ("skip", "empty"),
+        ("skip", "beside an empty column"),
+    ]
+    answers = ParseOptions(columns={column.letter: column.role for column in asked.columns})
+    document = parse_upload(data, "suite.tsv", answers, pasted=True).document
+    assert document is not None
+    assert document.region_names == ("NP", "V")
