@@ -175,20 +175,13 @@ def as_json(value: Any) -> str:
 
 
 def rendered(frame: Any, form: str) -> str | bytes:
-    """Render a DataFrame as csv, json (a list of records, missing values null) or parquet."""
+    """Render a DataFrame as csv, json (records with all digits; missing and infinite values null) or parquet."""
     if form == "csv":
         return str(frame.to_csv(index=False))
     if form == "parquet":
         return _parquet(frame)
-    return as_json([{name: _plain(value) for name, value in row.items()} for row in frame.to_dict("records")])
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of a DataFrame for JSON: numbers with all their digits, missing and infinite ones as None."""
-    plain = value.item() if hasattr(value, "item") else value
-    if plain is None or (isinstance(plain, float) and not math.isfinite(plain)):
-        return None
-    return plain
+    finite = frame.replace([math.inf, -math.inf], math.nan)
+    return as_json(finite.astype(object).where(finite.notna(), None).to_dict("records"))
 
 
 def _parquet(frame: Any) -> bytes:

@@ -159,8 +159,8 @@ def _truth(node: Boolean) -> str:
         case Not():
             return f"not ({_truth(node.operand)})"
         case Logic():
-            join_word = " and " if node.operator == "&" else " or "
-            return join_word.join(f"({_truth(operand)})" for operand in node.operands)
+            word = " and " if node.operator == "&" else " or "
+            return word.join(f"({_truth(operand)})" for operand in node.operands)
 
 
 def _margin(node: Boolean) -> str:

@@ -397,16 +397,8 @@ def _ask_about_doubted(sheet: Headed, roles: dict[str, int], reading: Reading) -
     if not doubted:
         return
     reading.result.kind = "wide"
-    proposed = {
-        place: SKIP
-        if place in beside
-        else "condition"
-        if place in factors
-        else OPENING
-        if place in openings
-        else DATA
-        for place in doubted
-    }
+    proposed = dict.fromkeys(doubted, DATA) | dict.fromkeys(openings, OPENING)
+    proposed |= dict.fromkeys(factors, "condition") | dict.fromkeys(beside, SKIP)
     reading.result.columns = [
         replace(column, meaning=ROLES[proposed[place]], role=proposed[place], doubt=doubted[place])
         if place in doubted
