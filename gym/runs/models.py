@@ -93,7 +93,9 @@ class SuiteRun(HasJob, models.Model):
         DEFAULT = 2, "default policy"
 
     key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
-    revision = models.ForeignKey(SuiteRevision, on_delete=models.PROTECT, related_name="runs")
+    revision = models.ForeignKey(
+        SuiteRevision, on_delete=models.PROTECT, related_name="runs", db_index=False
+    )  # runs_same_model begins with it
     model = models.ForeignKey(RegisteredModel, on_delete=models.PROTECT, related_name="runs")
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="runs"
@@ -141,6 +143,9 @@ class SuiteRun(HasJob, models.Model):
                 fields=["-created"], condition=models.Q(completed_at=None), name="runs_without_results"
             ),
             models.Index(fields=["-created", "-id"], name="runs_newest_first"),
+            # Whether a run counts depends on the others of its model on its revision. A model has a run on each
+            # of a thousand suites.
+            models.Index(fields=["revision", "model"], name="runs_same_model"),
         ]
 
     def __str__(self) -> str:
