@@ -7,12 +7,14 @@ the suites that changed last, with the models that have run most of them.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from django.db.models import Case, Exists, F, JSONField, OuterRef, QuerySet, When, prefetch_related_objects
+from django.db.models import Case, Exists, OuterRef, QuerySet, TextField, When, prefetch_related_objects
+from django.db.models.functions import Cast
 
 from gym.accounts.models import AnyUser
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
@@ -140,9 +142,11 @@ def _is_selected(revision: SuiteRevision, tags: Sequence[str], options: Options)
 _FIELDS = (*RULE_COUNTS, "run__n_words", "run__n_unknown_words", "run__key", "run__source")
 _RATE, _KEY, _SOURCE = (_FIELDS.index(name) for name in ("rate", "run__key", "run__source"))
 _OTHER_POLICY = Case(
-    When(run__standing=SuiteRun.Standing.OTHER, then=F("run__policy")), output_field=JSONField(null=True)
+    When(run__standing=SuiteRun.Standing.OTHER, then=Cast("run__policy", TextField())),
+    output_field=TextField(null=True),
 )
-"""The policy if it is not the default policy, else null, which keeps most rows small."""
+"""The policy as JSON if it is not the default policy, else null, which keeps most rows small. As text, because a JSON
+column is converted in every row, null or not."""
 
 
 def _scores(
@@ -183,7 +187,8 @@ def _cell(row: tuple[Any, ...], verdict: Verdict, revision: SuiteRevision) -> Ce
     if policy is None:
         differences, whitespace = "", "" if uploaded else "none"
     else:
-        differences, whitespace = policy_differences(policy, revision), str(policy.get("whitespace", ""))
+        stated = json.loads(policy)
+        differences, whitespace = policy_differences(stated, revision), str(stated.get("whitespace", ""))
     words = (n_words, n_unknown_words)
     # by position, in the order of the fields: keywords take twice as long, and there are tens of thousands of cells
     return Cell(*(*counts, run, uploaded, None, differences, whitespace, *words, verdict))
