@@ -39,20 +39,36 @@ class ShownPeople:
 
 
 def shown_predictions(data: HumanData) -> list[ShownPeople]:
+    """Return the predictions with outcomes; others are in `shown_unevaluable`."""
     result = result_of(data)
     if result is None:
         return []
-    predictions = data.revision.predictions.all()
-    rows = zip(
-        predictions,
-        result.predictions,
-        result.crossed,
-        verdicts(result.predictions, coverage=None),
-        strict=True,
-    )
+    predictions = list(data.revision.predictions.all())
+    rows = zip(result.predictions, result.crossed, verdicts(result.predictions, coverage=None), strict=True)
     return [
-        ShownPeople(shown_prediction(prediction, data.revision.regions), outcome, crossed, verdict)
-        for prediction, outcome, crossed, verdict in rows
+        ShownPeople(
+            shown_prediction(predictions[outcome.position], data.revision.regions), outcome, crossed, verdict
+        )
+        for outcome, crossed, verdict in rows
+    ]
+
+
+@dataclass(frozen=True)
+class ShownUnevaluable:
+    """A prediction that the data cannot evaluate, and why."""
+
+    shown: ShownPrediction
+    reason: str
+
+
+def shown_unevaluable(data: HumanData) -> list[ShownUnevaluable]:
+    result, revision = result_of(data), data.revision
+    if result is None:
+        return []
+    predictions = list(revision.predictions.all())
+    return [
+        ShownUnevaluable(shown_prediction(predictions[one.position], revision.regions), one.reason)
+        for one in result.unevaluable
     ]
 
 

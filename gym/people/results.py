@@ -1,8 +1,9 @@
 """The suite's predictions evaluated on people, stored with the data set as JSON, so that pages do not recompute them.
 
-Keys: `n`, `n_participants`, `n_items` after exclusions; `dropped`; `predictions`, `crossed`, `crossed_scores`,
-`summary`, `interval` and `items` as in `PeopleResult`; `scores` by scoring rule; `lags`, the correlation of times by
-word with the lengths of the words before and after; or `problem`, why there is no result.
+Keys: `n`, `n_participants`, `n_items` after exclusions; `dropped`; `predictions`, `unevaluable`, `crossed`,
+`crossed_scores`, `summary`, `interval` and `items` as in `PeopleResult`; `scores` by scoring rule, without rules that
+count an unevaluable prediction; `lags`, the correlation of times by word with the lengths of the words before and
+after; or `problem`, why there is no result.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from lmgym.people.exclusions import Applied, Dropped, Exclusions, exclude
 from lmgym.people.intake.lags import lag_profile, word_lengths
 from lmgym.people.observations import Observations
 from lmgym.people.predictions import PeopleResult, people_result
-from lmgym.runs.against_chance import Verdict, alone, verdicts
+from lmgym.people.unevaluable import UnevaluablePrediction
+from lmgym.runs.against_chance import Verdict, alone
 from lmgym.runs.outcomes import STORED, PredictionOutcome
-from lmgym.runs.rules import RULES, Rule, Score, no_score, score
+from lmgym.runs.rules import FIRST, RULES, Rule, Score, counted, no_score, score
 from lmgym.stats.intervals import Interval
 from lmgym.suites.formats import SuiteDocument
 from lmgym.text.problems import InvalidArgument
@@ -53,6 +55,7 @@ def evaluated(
         "predictions": [
             {"name": row.name, "formula": row.formula, **_plain(row.columns())} for row in result.predictions
         ],
+        "unevaluable": [asdict(prediction) for prediction in result.unevaluable],
         "lags": _lags(applied.observations, document),
         "crossed": [_limits(one) for one in result.crossed],
         "crossed_scores": {key: _limits(one) for key, one in result.crossed_scores.items()},
@@ -61,7 +64,7 @@ def evaluated(
         "scores": {
             rule.key: asdict(score(list(result.predictions), rule, n_predictions, n_regions))
             for rule in RULES.values()
-            if n_predictions
+            if counted(result.predictions, rule, n_predictions) is not None
         },
     }
 
@@ -130,6 +133,7 @@ def result_of(data: HumanData) -> PeopleResult | None:
         items=tuple(stored["items"]),
         n_participants=stored["n_participants"],
         predictions=tuple(_outcome(row) for row in stored["predictions"]),
+        unevaluable=tuple(UnevaluablePrediction(**row) for row in stored["unevaluable"]),
         crossed=tuple(map(_interval, stored["crossed"])),
         crossed_scores={key: _interval(limits) for key, limits in stored["crossed_scores"].items()},
         summary=stored["summary"],
@@ -144,25 +148,26 @@ def _outcome(row: dict[str, Any]) -> PredictionOutcome:
 @dataclass(frozen=True)
 class ScoredPeople:
     """A data set with its score under a scoring rule, for the table of models. The interval of the score is over
-    participants and items."""
+    participants and items. `uncounted`: predictions that the rule needs and the data cannot evaluate; without a rate
+    then."""
 
     data: HumanData
     score: Score
-    outcomes: tuple[PredictionOutcome, ...]
+    uncounted: tuple[UnevaluablePrediction, ...]
 
     @property
     def verdict(self) -> Verdict:
         return alone(self.score, coverage=None)
 
-    @property
-    def verdicts(self) -> list[Verdict]:
-        return list(verdicts(self.outcomes, coverage=None))
-
 
 def scored_people(rows: list[HumanData], rule: Rule) -> list[ScoredPeople]:
     """Return the data sets that have a result, with their scores under a rule."""
     return [
-        ScoredPeople(row, _score(row, rule, result.crossed_scores.get(rule.key)), result.predictions)
+        ScoredPeople(
+            row,
+            _score(row, rule, result.crossed_scores.get(rule.key)),
+            tuple(one for one in result.unevaluable if rule.key != FIRST.key or one.position == 0),
+        )
         for row in rows
         if (result := result_of(row)) is not None
     ]

@@ -181,7 +181,8 @@ def _table(against: Against) -> str:
     lines = [["model", "prediction", "same direction", "Spearman"]]
     for row in against.effect_rows:
         spearman = "–" if row.spearman is None else f"{row.spearman:.2f}"
-        lines.append([row.model, row.prediction, f"{row.same_direction} of {row.n}", spearman])
+        same = f"{row.same_direction} of {row.n}" if row.n else "–"
+        lines.append([row.model, row.prediction, same, spearman])
     return shared.aligned(lines, right=(2, 3))
 
 

@@ -18,6 +18,7 @@ from lmgym.people.observations import Measure, Observations
 from lmgym.people.predictors import ScoredSentence, unit_surprisals, units_for
 from lmgym.people.region_means import RegionMeans, region_means
 from lmgym.people.tables import CellCorrelation, Coefficient, Effect, Fit, Gain, ItemEffect, Observation
+from lmgym.people.unevaluable import unevaluable_predictions
 from lmgym.runs.scoring import Progress
 from lmgym.stats import Comparison
 from lmgym.suites.formats import SuiteDocument
@@ -175,7 +176,11 @@ def against(
         effect_rows=tuple(effects),
         item_effect_rows=tuple(item_effects),
         cell_rows=tuple(cells),
-        notices=(*result.notices, *_small_numbers(means)),
+        notices=(
+            *result.notices,
+            *(prediction.words for prediction in unevaluable_predictions(means, people.values)),
+            *_small_numbers(means),
+        ),
     )
 
 

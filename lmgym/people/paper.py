@@ -100,9 +100,10 @@ def people_predictions_table(
     crossed: Sequence[Interval | None],
     unit: str,
     notes: str,
+    unevaluable: Sequence[str] = (),
 ) -> PaperTable:
     """Build the table of predictions (rows), evaluated on one data set. `data`: name of the data; `names`: labels of
-    the predictions."""
+    the predictions; `unevaluable`: labels of those that the data cannot evaluate."""
     body = tuple(
         (
             name,
@@ -117,6 +118,8 @@ def people_predictions_table(
         "Brackets: 95% intervals over participants and items (of means over participants: over items). "
         "Ties count as failed."
     )
+    if unevaluable:
+        about += f" Not evaluable with these data: {', '.join(unevaluable)}."
     return PaperTable(
         f"Share of items in which each prediction holds in people, in percent: {data}",
         ("Prediction", "n", "Items", "Chance", f"Mean margin, {unit}"),

@@ -19,9 +19,10 @@ from lmgym.people.observations import Measure, Observations
 from lmgym.people.predictors import Floats
 from lmgym.people.region_means import RESAMPLES, SEED, RegionMeans, region_means, resampled
 from lmgym.people.tables import PeopleMean
+from lmgym.people.unevaluable import UnevaluablePrediction, unevaluable_predictions
 from lmgym.runs.outcomes import Grid, PredictionOutcome, evaluate_prediction
 from lmgym.runs.region_means import Summary
-from lmgym.runs.rules import ALL, EACH, FIRST, RULES, item_shares
+from lmgym.runs.rules import ALL, EACH, RULES, counted, item_shares
 from lmgym.stats import effective_n, score_interval
 from lmgym.stats.intervals import Interval, Mean, mean_interval, within_item_intervals
 from lmgym.suites.formats import SuiteDocument
@@ -45,8 +46,10 @@ class PeopleResult:
         n_participants: with observations of the suite; 0 for means over participants.
         predictions: outcomes by prediction, with Wilson's interval over items as for models; margins are in the unit of
             the measure.
-        crossed: by prediction, the 95% interval of its rate over participants and items; None without evaluable items.
-        crossed_scores: the same interval of the rate under each scoring rule, by its key; empty without predictions.
+        unevaluable: predictions that the data cannot evaluate in any item, which are not among `predictions`.
+        crossed: by prediction, the 95% interval of its rate over participants and items.
+        crossed_scores: the same interval of the rate under each scoring rule, by its key; without rules that count a
+            prediction which is unevaluable.
         summary: means by condition and region as in `RunResult.region_summary`, and of the sentence under "sentence".
             Not negated.
         interval: what the intervals of `summary` are.
@@ -56,6 +59,7 @@ class PeopleResult:
     items: tuple[int, ...]
     n_participants: int
     predictions: tuple[PredictionOutcome, ...]
+    unevaluable: tuple[UnevaluablePrediction, ...]
     crossed: tuple[Interval | None, ...]
     crossed_scores: Mapping[str, Interval | None]
     summary: Summary
@@ -80,7 +84,8 @@ class PeopleResult:
 def people_result(observations: Observations, document: SuiteDocument) -> PeopleResult:
     """Evaluate the suite's predictions on people's means, and average the measure by condition and region.
 
-    Items in which a region of the formula has no mean are not evaluable, which counts as a failure, as for models.
+    An item in which a region of the formula has no mean is not evaluable, which counts as a failure, as for models. A
+    prediction of which no item is evaluable has no outcomes: it is in `unevaluable`.
 
     Raises:
         InvalidArgument: no observations, or of words as well as of regions or sentences.
@@ -88,9 +93,12 @@ def people_result(observations: Observations, document: SuiteDocument) -> People
     means = region_means(observations, document)
     values = means.by_reference(means.cell_means())
     grid = Grid(list(means.items), values, {key: np.zeros(len(means.items), np.int64) for key in values})
+    unevaluable = unevaluable_predictions(means, values)
+    left_out = {prediction.position for prediction in unevaluable}
     outcomes = tuple(
         evaluate_prediction(number, prediction, len(document.region_names), grid, _EXACT)
         for number, prediction in enumerate(document.predictions)
+        if number not in left_out
     )
     summary, interval = _summary(means)
     crossed, crossed_scores = _crossed_intervals(means, outcomes)
@@ -99,6 +107,7 @@ def people_result(observations: Observations, document: SuiteDocument) -> People
         items=means.items,
         n_participants=0 if means.are_means else len(np.unique(means.row)),
         predictions=outcomes,
+        unevaluable=unevaluable,
         crossed=tuple(crossed),
         crossed_scores=crossed_scores,
         summary=summary,
@@ -114,8 +123,8 @@ def people_summary(observations: Observations, document: SuiteDocument) -> Summa
 def _crossed_intervals(
     means: RegionMeans, outcomes: Sequence[PredictionOutcome]
 ) -> tuple[list[Interval | None], dict[str, Interval | None]]:
-    """Compute the intervals over participants and items, see `resampled`, of every rate and of the rates under every
-    scoring rule.
+    """Compute the intervals over participants and items, see `resampled`, of every rate and of the rates under the
+    scoring rules whose predictions all have outcomes.
 
     An interval is Wilson's for the number of items at which a single rate would have the variance of the resampled
     rates, at most the number of Wilson's interval over items, because a rate of 1 in a few items does not mean a
@@ -126,28 +135,31 @@ def _crossed_intervals(
     formulas = [parse(outcome.formula) for outcome in outcomes]
     known = [np.array(outcome.outcomes) != NOT_EVALUABLE for outcome in outcomes]
     rates: list[list[Floats]] = [[] for _ in outcomes]
-    under: dict[str, list[Floats]] = {rule.key: [] for rule in RULES.values()}
+    n_predictions = len(means.document.predictions)
+    rows_under = {
+        rule.key: rows
+        for rule in RULES.values()
+        if (rows := counted(outcomes, rule, n_predictions)) is not None
+    }
+    under: dict[str, list[Floats]] = {key: [] for key in rows_under}
     for values, items in resampled(means, RESAMPLES, SEED):
         codes = np.array([_resampled_outcomes(formula, values, items.shape) for formula in formulas])
         held = codes == TRUE
         lost = (codes == NOT_EVALUABLE) & np.array(known)[:, None]
         for place, of_prediction in enumerate(rates):
             of_prediction.append(_resampled_rates(held[place], items * ~lost[place]))
-        for rule in RULES.values():
-            counted = slice(1) if rule.key == FIRST.key else slice(None)
-            pooled = held[counted].min(axis=0) if rule.key == ALL.key else held[counted].mean(axis=0)
-            under[rule.key].append(_resampled_rates(pooled, items * ~lost[counted].any(axis=0)))
+        for key, rows in rows_under.items():
+            n_rows = len(rows)  # of the first predictions: all of them, or one
+            pooled = held[:n_rows].min(axis=0) if key == ALL.key else held[:n_rows].mean(axis=0)
+            under[key].append(_resampled_rates(pooled, items * ~lost[:n_rows].any(axis=0)))
     intervals = [
-        _effective_interval(outcome.rate, outcome.n, rates[place]) if known[place].any() else None
-        for place, outcome in enumerate(outcomes)
+        _effective_interval(outcome.rate, outcome.n, rates[place]) for place, outcome in enumerate(outcomes)
     ]
     scores: dict[str, Interval | None] = {}
-    for rule in RULES.values():
-        rows = outcomes[:1] if rule.key == FIRST.key else outcomes
-        shares = item_shares(rows, rule)
-        n = effective_n(shares, len(rows) if rule.key == EACH.key else 1)
-        is_known = any(one.any() for one in known[: len(rows)])
-        scores[rule.key] = _effective_interval(float(shares.mean()), n, under[rule.key]) if is_known else None
+    for key, rows in rows_under.items():
+        shares = item_shares(rows, RULES[key])
+        n = effective_n(shares, len(rows) if key == EACH.key else 1)
+        scores[key] = _effective_interval(float(shares.mean()), n, under[key])
     return intervals, scores
 
 

@@ -335,3 +335,19 @@ def test_save_does_not_overwrite_a_file(capsysbinary, model) -> None:
     status, _, err = run(capsysbinary, "evaluate", "agreement.json", "-m", model, "--save", "agreement.json")
     assert status == 2
     assert "agreement.json is a file. Choose a folder" in err
+
+
+def test_people_names_predictions_that_ratings_of_sentences_cannot_evaluate(
+    capsysbinary, tmp_path, model
+) -> None:
+    document = lmgym.load_suite("agreement.json")
+    ratings = [
+        f"{who},{one.item},{one.condition},{3 + place % 3}"
+        for who in ("p1", "p2")
+        for place, one in enumerate(document.sentences)
+    ]
+    (tmp_path / "ratings.csv").write_text("\n".join(["participant,item,condition,rating", *ratings]))
+    status, out, err = run(capsysbinary, "people", "against", "ratings.csv", "agreement.json", "-m", model)
+    assert status == 0
+    assert "cannot be evaluated with these data: it compares region" in err
+    assert " of 0" not in out

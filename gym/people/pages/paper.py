@@ -8,7 +8,7 @@ from gym.people.comparing import options_of, rows_in
 from gym.people.exports import citation
 from gym.people.models import HumanData, PeopleComparison
 from gym.people.pages.views import address_of
-from gym.people.presenters import shown_predictions
+from gym.people.presenters import shown_predictions, shown_unevaluable
 from gym.people.results import dropped_in
 from gym.runs.models import SuiteRun
 from gym.runs.pages.methods import facts_and_references
@@ -77,6 +77,7 @@ def data_predictions(data: HumanData) -> PaperTable:
         [row.crossed for row in rows],
         data.unit,
         f"{_named(data)} {suite} {models_and_dates([], [data.created.date()])}",
+        [row.shown.prediction.label for row in shown_unevaluable(data)],
     )
 
 

@@ -19,7 +19,14 @@ from gym.people import permissions, services
 from gym.people.exports import HumanValue, citation, observation_rows
 from gym.people.forms import CardForm, ExclusionsForm, PublishForm
 from gym.people.models import HumanData
-from gym.people.presenters import counted_participants, data_figure, item_rows, item_values, shown_predictions
+from gym.people.presenters import (
+    counted_participants,
+    data_figure,
+    item_rows,
+    item_values,
+    shown_predictions,
+    shown_unevaluable,
+)
 from gym.people.selectors import comparable_runs, hidden_own, keepable, listed, recent_comparisons, visible_to
 from gym.runs.models import SuiteRun
 from gym.runs.pages.paper import PaperFiles
@@ -48,10 +55,10 @@ def data_list(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def data_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """Show a data set. POST queues the computation with other exclusions. Context: data, suite, revision, result (as
-    stored), predictions (ShownPeople), predictions_paper (PaperFiles), figure (means by region, or None), run (whose
-    bits are drawn below, or None), run_figure, runs (to choose from, best first), items (ItemRow page),
-    exclusions_form (or None), job context of a recomputation, comparisons, participants (see counted_participants),
-    citation, may_edit, may_manage, may_see_people, knows_owner."""
+    stored), predictions (ShownPeople), unevaluable (ShownUnevaluable), predictions_paper (PaperFiles), figure (means by
+    region, or None), run (whose bits are drawn below, or None), run_figure, runs (to choose from, best first), items
+    (ItemRow page), exclusions_form (or None), job context of a recomputation, comparisons, participants (see
+    counted_participants), citation, may_edit, may_manage, may_see_people, knows_owner."""
     data = data_at(request, slug)
     revision = data.revision
     prefetch_related_objects([revision], "predictions")
@@ -77,6 +84,7 @@ def data_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "revision": revision,
         "result": result,
         "predictions": shown_predictions(data),
+        "unevaluable": shown_unevaluable(data),
         "predictions_paper": PaperFiles("people-predictions", {"data": data.slug}),
         "figure": data_figure(data),
         "run": run,

@@ -13,7 +13,7 @@ from lmgym.people.fit_data import Options
 from lmgym.people.observations import Measure
 from lmgym.people.predictors import unit_surprisals, units_of
 from lmgym.text.problems import InvalidArgument
-from tests.lmgym.people.worlds import averaged, read, run, suite
+from tests.lmgym.people.worlds import averaged, observations, read, run, suite
 
 FEW_FOLDS = Options(folds=3, language="")
 
@@ -221,3 +221,13 @@ def test_progress_ends_at_the_last_step(document, result):
     against(read(document, result, 3), document, models, FEW_FOLDS, progress=lambda *step: calls.append(step))
     assert calls == sorted(calls)
     assert calls[-1] == (6, 6)
+
+
+def test_a_prediction_that_judgments_of_sentences_cannot_evaluate_is_named_and_counts_no_items(
+    document, result
+):
+    rows = [(p, item, c, 0, 0, 6 - 3 * c) for p in (0, 1) for item in document.items for c in (0, 1)]
+    ratings = observations(rows, Measure("acceptability", "rating", (1, 7)))
+    compared = against(ratings, document, {"own": result.sentences}, FEW_FOLDS)
+    assert any("cannot be evaluated with these data" in notice for notice in compared.notices)
+    assert [(row.n, row.agreement) for row in compared.effect_rows] == [(0, None)]

@@ -128,6 +128,57 @@ def test_pooled_rates_have_intervals_over_participants_and_items_too():
     assert result.crossed_scores["first"] == result.crossed[0]
 
 
+def with_predictions(document, *formulas):
+    (prediction,) = document.predictions
+    return replace(
+        document, predictions=tuple(replace(prediction, name="", formula=formula) for formula in formulas)
+    )
+
+
+SENTENCE = "(*;%a%) < (*;%b%)"
+CRITICAL = "(3;%a%) < (3;%b%)"
+RATED = [(p, item, c, 0, 0, 6 - 3 * c) for p in (0, 1) for item in (1, 2) for c in (0, 1)]
+
+
+@pytest.mark.parametrize("formula", [CRITICAL, f"{SENTENCE} & {CRITICAL}", f"{SENTENCE} | {CRITICAL}"])
+def test_ratings_of_whole_sentences_give_no_rate_to_predictions_about_regions(formula):
+    result = people_result(observations(RATED, RATING), with_predictions(suite(2), SENTENCE, formula))
+    assert [(one.position, one.rate) for one in result.predictions] == [(0, 1.0)]
+    (unevaluable,) = result.unevaluable
+    assert unevaluable.words == (
+        "Prediction 2 cannot be evaluated with these data: it compares region 3 (three), and the values are of whole "
+        "sentences."
+    )
+
+
+def test_only_rules_without_the_prediction_that_cannot_be_evaluated_have_a_rate():
+    result = people_result(observations(RATED, RATING), with_predictions(suite(2), SENTENCE, CRITICAL))
+    assert list(result.crossed_scores) == ["first"]
+    assert [score(result.predictions, rule, 2).rate for rule in RULES.values()] == [None, None, 1.0]
+    result = people_result(observations(RATED, RATING), with_predictions(suite(2), CRITICAL, SENTENCE))
+    assert result.crossed_scores == {}
+    assert [score(result.predictions, rule, 2).rate for rule in RULES.values()] == [None, None, None]
+
+
+def test_a_prediction_about_a_region_or_condition_without_any_data_has_no_rate():
+    rows = [(p, item, c, 3, 0, 300 + c) for p in (0, 1) for item in (1, 2) for c in (0, 1)]
+    document = with_predictions(suite(2), CRITICAL, "(1;%a%) < (3;%b%)", SENTENCE)
+    result = people_result(observations(rows), document)
+    assert [one.position for one in result.predictions] == [0]
+    assert [one.reason for one in result.unevaluable] == [
+        "there are no values of region 1 (one) in condition a",
+        "there are no values of the whole sentence in condition a, the whole sentence in condition b",
+    ]
+
+
+def test_means_over_all_items_give_no_rate():
+    rows = [(-1, -1, c, 0, 0, 3 + c) for c in (0, 1)]
+    people = observations(rows, RATING, participants=(), n_participants=np.array([20, 20], np.int32))
+    result = people_result(people, with_predictions(suite(2), SENTENCE))
+    assert result.predictions == ()
+    assert "no value is of a single item" in result.unevaluable[0].words
+
+
 def test_words_and_regions_are_not_mixed():
     with pytest.raises(InvalidArgument, match="words and regions"):
         people_result(observations([(0, 1, 0, 3, 3, 300), (0, 1, 0, 3, 0, 300)]), suite(1))
