@@ -27,7 +27,7 @@ from gym.lmchallenge.downloads import record
 from gym.lmchallenge.models import Corpus
 from gym.lmchallenge.selectors import games_for
 from gym.notices.models import Notice
-from gym.people.exports import HumanValue, observation_rows
+from gym.people.exports import observation_rows
 from gym.people.models import HumanData
 from gym.people.selectors import models_of, own_comparisons
 from gym.people.services import CARD
@@ -39,6 +39,7 @@ from gym.runs.tables.registry import FRAMES, frame_for, rows_of
 from lmgym import __version__
 from lmgym.agents.archives import write_archive
 from lmgym.files.zip_writer import add_to_zip
+from lmgym.people.tables import HumanValue
 from lmgym.suites.formats import write_json
 from lmgym.text.columns import header
 from lmgym.text.csv_writer import csv_pieces

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-
-import numpy as np
 
 from gym.accounts.models import AnyUser
 from gym.people.models import HumanData
@@ -13,55 +10,18 @@ from gym.people.permissions import may_know_owner
 from gym.people.results import exclusions_of
 from gym.people.storage import load
 from lmgym.people.exclusions import exclude
+from lmgym.people.value_rows import value_rows
 from lmgym.text.bibtex import bibtex
-from lmgym.text.columns import Row, described
+from lmgym.text.columns import Row
 from suites.presenters import ANONYMOUS
-
-AT_ONCE = 20_000
-
-
-@dataclass(frozen=True)
-class HumanValue:
-    """A row of the table of observations. Participants are numbered at random."""
-
-    participant: str | None = described("number of the participant; empty: mean over participants")
-    item: int = described("number of the item in its suite; -1: mean over all items")
-    condition: str = described("name of the condition")
-    region_number: int | None = described("number of the region in its sentence, from 1; empty: the sentence")
-    region: str | None = described("name of the region")
-    word_number: int | None = described(
-        "number of the word in its sentence, from 1; empty: region or sentence"
-    )
-    value: float = described("the measure", "ms, points or share")
-    n_participants: int = described("participants that the value is a mean of", "participants")
-    trial: int | None = described("place of the trial in the session, from 1; empty: unknown", "trials")
-    used: bool = described("false: dropped by the exclusions")
+from suites.selectors import document_of
 
 
 def observation_rows(data: HumanData) -> Iterator[Row]:
     """Yield the rows of `HumanValue`, by participant, and each participant's in the order of the file."""
     observations, accuracy = load(data)
     used = exclude(observations, exclusions_of(data.exclusions), accuracy).kept
-    people = (*observations.participants, None)  # -1: a mean
-    names, conditions = (None, *data.revision.region_names), observations.conditions
-    for start in range(0, len(observations), AT_ONCE):
-        part = np.s_[start : start + AT_ONCE]
-        for who, item, condition, region, word, value, n, trial, kept in zip(
-            observations.participant[part].tolist(),
-            observations.item[part].tolist(),
-            observations.condition[part].tolist(),
-            observations.region[part].tolist(),
-            observations.word[part].tolist(),
-            observations.value[part].tolist(),
-            observations.n_participants[part].tolist(),
-            observations.trial[part].tolist(),
-            used[part].tolist(),
-            strict=True,
-        ):
-            yield (
-                people[who], item, conditions[condition], region or None, names[region], word or None, value, n,
-                trial or None, kept,
-            )  # fmt: skip
+    return value_rows(observations, document_of(data.revision), used)
 
 
 def citation(data: HumanData, address: str, user: AnyUser) -> str:

@@ -180,6 +180,29 @@ class Observation(Model):
 
 
 @dataclass(frozen=True)
+class HumanValue:
+    """An observation of a data set, with all that reading the file again needs."""
+
+    participant: str | None = described("the participant; empty: mean over participants")
+    item: int = described("number of the item in its suite; -1: mean over all items")
+    condition: str = described("name of the condition")
+    region_number: int | None = described("number of the region in its sentence, from 1; empty: the sentence")
+    region: str | None = described("name of the region")
+    word_number: int | None = described(
+        "number of the word in its sentence, from 1; empty: region or sentence"
+    )
+    text: str | None = described("the word, region or sentence in the suite; empty: mean over all items")
+    value: float = described("the measure", "ms, points or share")
+    n_participants: int = described("participants that the value is a mean of", "participants")
+    trial: int | None = described("place of the trial in the session, from 1; empty: unknown", "trials")
+    used: bool = described("false: dropped by the exclusions")
+    measure: str = described("what was measured")
+    kind: str = described("reading time, rating, binary or forced choice")
+    scale_low: float | None = described("lowest point of the rating scale; empty: unknown or no rating")
+    scale_high: float | None = described("highest point of the rating scale; empty: unknown or no rating")
+
+
+@dataclass(frozen=True)
 class PeopleMean:
     """People’s mean in a region of a condition."""
 
@@ -205,6 +228,7 @@ class PeopleValue:
 
 
 TABLES: dict[str, tuple[type, ...]] = {
+    "human data": (HumanValue,),
     "people means": (PeopleMean,),
     "people values": (PeopleValue,),
     "against: fits": (Fit,),

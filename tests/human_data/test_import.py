@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections import defaultdict
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -39,6 +40,23 @@ def test_participants_are_renamed_and_the_file_is_deleted(revision, people):
     assert list(order) == [f"P{k}" for k in range(1, PEOPLE + 1)]  # not that of the sessions
     assert not FilePiece.objects.exists()
     assert bytes(HumanDataImport.objects.get().salt) == b""
+
+
+def rows_by_participant(data):
+    """Rows of each participant without the name, which is random in each import."""
+    rows = defaultdict(list)
+    for who, *values in observation_rows(data):
+        rows[who].append(values)
+    return sorted(rows.values())
+
+
+def test_a_downloaded_data_set_can_be_imported_again(client, revision, people):
+    first = import_file(revision, people.alice)
+    client.force_login(people.alice)
+    response = client.get(reverse("human-data-download", args=[first.slug, "csv"]))
+    second = import_file(revision, people.alice, b"".join(response.streaming_content), "observations.csv")
+    assert second.as_measure() == first.as_measure()
+    assert rows_by_participant(second) == rows_by_participant(first)
 
 
 def rows_by_word():

@@ -16,7 +16,7 @@ from gym.accounts.requests import SignedInRequest
 from gym.downloads import csv_stream, download, file_download
 from gym.jobs.pages import act, polled, progress_of, show_error
 from gym.people import permissions, services
-from gym.people.exports import HumanValue, citation, observation_rows
+from gym.people.exports import citation, observation_rows
 from gym.people.forms import CardForm, ExclusionsForm, PublishForm
 from gym.people.models import HumanData
 from gym.people.presenters import (
@@ -36,6 +36,7 @@ from gym.runs.tables.registry import parquet_of
 from gym.sharing.models import Visibility
 from gym.sharing.permissions import may_read
 from gym.sharing.shareable import Shareable
+from lmgym.people.tables import HumanValue
 from lmgym.runs.rules import EACH
 from lmgym.text.columns import columns, header
 from models_registry.names import disambiguate

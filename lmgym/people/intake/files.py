@@ -15,6 +15,7 @@ from lmgym.files.workbooks import is_workbook, read_workbook
 from lmgym.people.intake import records
 from lmgym.people.intake.building import rows_of
 from lmgym.people.intake.delimited import built, header_of, read_delimited, unique_names
+from lmgym.people.intake.exported import recognised
 from lmgym.people.intake.limits import LIMITS, MAX_BYTES, MAX_KINDS, WORKBOOK_LIMITS
 from lmgym.people.intake.pcibex import is_pcibex, read_pcibex
 from lmgym.people.intake.table import PeopleTable
@@ -61,7 +62,7 @@ def read_file(data: bytes, answers: Mapping[str, str] | None = None) -> FileCont
             return _workbook(data, answers, digest, report)
         if is_parquet(data):
             objects = records.read_objects(read_parquet(data, LIMITS), "Parquet", report)
-            return FileContents(digest, tuple(objects), notices=tuple(report.notices))
+            return FileContents(digest, tuple(map(recognised, objects)), notices=tuple(report.notices))
         data = opened(io.BytesIO(data), LIMITS).read()
     except Refused as error:
         report.refuse(error)
@@ -81,7 +82,7 @@ def read_file(data: bytes, answers: Mapping[str, str] | None = None) -> FileCont
 
 def _tables(text: str, report: Report) -> tuple[Sequence[PeopleTable], int]:
     if text.lstrip()[:1] in ("[", "{"):
-        return records.read_json(text, report), 0
+        return [recognised(table) for table in records.read_json(text, report)], 0
     if is_pcibex(text):
         return read_pcibex(text, report)
     first = text.lstrip("\n").partition("\n")[0]
@@ -145,7 +146,7 @@ def _workbook(data: bytes, answers: Mapping[str, str], digest: str, report: Repo
 
 
 def by_kind(table: PeopleTable, report: Report) -> tuple[list[PeopleTable], int]:
-    """Split a table of Gorilla into one table per kind of row; other tables stay whole.
+    """Split a table of Gorilla into one table per kind of row; other tables stay whole, with what an export states.
 
     Returns:
         The tables, and the number of rows that are in none: ends of files, and rows of no kind.
@@ -156,7 +157,7 @@ def by_kind(table: PeopleTable, report: Report) -> tuple[list[PeopleTable], int]
     names = {column.name: column for column in table.columns}
     n_rows = len(table)
     if "Participant Private ID" not in names:
-        return [table], 0
+        return [recognised(table)], 0
     if event := names.get("Event Index"):
         ends = np.array([text.upper() == "END OF FILE" for text in event.texts])
         table = rows_of(table, ~ends[event.codes])

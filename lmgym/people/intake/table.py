@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lmgym.people.observations import Measure
 from lmgym.suites.intake.parsing import column_letter
 
 
@@ -46,6 +47,7 @@ class PeopleTable:
         place: what `lines` counts: "line", "row" or "entry".
         roles: column letter to the role that the format determines; other columns are proposed by their headings.
         header_line: line of the header; 0 if the format names the columns.
+        measure: what the values are, if the format states it; otherwise it is taken from the headings.
     """
 
     name: str
@@ -56,6 +58,7 @@ class PeopleTable:
     place: str = "line"
     roles: tuple[tuple[str, str], ...] = ()
     header_line: int = 0
+    measure: Measure | None = None
 
     def __len__(self) -> int:
         return len(self.lines)

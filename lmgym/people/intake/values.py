@@ -37,6 +37,8 @@ _KINDS: dict[str, Kind] = {
     "binary": "binary",
     "choice": "forced choice",
 }
+ROLE_OF_KIND = {kind: role for role, kind in _KINDS.items() if role != "rt_s"}
+"""Role of a column with values of a kind, in the units of `Observations`."""
 _GENERAL = frozenset({"value", "answer", "response"})
 _SCALES = ("1-5", "1-7", "0-100", "1-100")
 
@@ -88,6 +90,9 @@ def _column(state: Matching, letter: str) -> Values:
     column, role = state.table.column(letter), state.roles[letter]
     value = _parsed(state, column, role, state.keep.copy())
     _note_unit(state, role, column.name)
+    known = state.table.measure
+    if known is not None and known.kind == _KINDS[role]:
+        return Values(known, np.arange(len(state.table)), value)
     name = measure_name(column.name) if role in ("rt_ms", "rt_s") else column.name
     if column.name.lower() in _GENERAL:
         name = state.table.name.split("-")[1] if state.table.name.count("-") > 1 else state.table.name
