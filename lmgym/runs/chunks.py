@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
+from lmgym.text import common_prefix
+
 CHARACTERS_PER_TOKEN = 4
 WORK_PER_CHUNK = 3e11
 """Parameters × tokens per chunk: about two seconds on a pair of CPU cores in fp32."""
@@ -38,7 +40,7 @@ def plan_chunks(texts: Sequence[str], characters: int, sentences: int = 0) -> li
     for position, text in enumerate(texts):
         first.setdefault(text, position)
     order = sorted(first.values(), key=lambda position: texts[position])
-    shared = [0, *(_common(texts[a], texts[b]) for a, b in pairwise(order))]
+    shared = [0, *(common_prefix(texts[a], texts[b]) for a, b in pairwise(order))]
     ends = list(accumulate(len(texts[position]) + 1 for position in order))
     chunks: list[list[int]] = []
     start = 0
@@ -47,11 +49,6 @@ def plan_chunks(texts: Sequence[str], characters: int, sentences: int = 0) -> li
         chunks.append(order[start:stop])
         start = stop
     return chunks
-
-
-def _common(a: str, b: str) -> int:
-    """Return the length of the common prefix of two texts."""
-    return next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 def _stop(start: int, ends: Sequence[int], shared: Sequence[int], characters: int, sentences: int) -> int:

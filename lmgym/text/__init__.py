@@ -117,6 +117,11 @@ def listing(values: Sequence[object], limit: int = 8) -> str:
     return f"{shown} and {n_more} more" if n_more > 0 else shown
 
 
+def common_prefix(a: str, b: str) -> int:
+    """Return the length of the common prefix of two texts."""
+    return next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
 def quoted(text: str) -> str:
     """Put text in quotation marks, with invisible characters as code points: “tea[U+00A0]leaves”."""
     shown = "".join(sign if sign.isprintable() else f"[U+{ord(sign):04X}]" for sign in text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,20 +15,19 @@ from lmgym.people.intake.numbers import is_missing, whole
 from lmgym.people.intake.participants import columns_of
 from lmgym.people.intake.state import Matching
 from lmgym.people.intake.table import TextColumn
+from lmgym.people.intake.texts import difference, letters, nearest, plain, shortened
 from lmgym.suites.formats.documents import MAX_NAME_CHARACTERS
 from lmgym.suites.formats.item_data import item_data
 from lmgym.suites.intake.headings import normal
 from lmgym.suites.intake.questions import LEAVE_OUT, Question
-from lmgym.suites.regions import ATTACHED
-from lmgym.text import BLANKS
+from lmgym.text import count
 from lmgym.text.near_names import nearest_name
 
 OTHERS = "of items that the suite lacks"
 _GOOD = re.compile(r"(.*_)?(good|grammatical|acceptable|correct|match(ed)?)(_.*)?")
-_QUOTES = str.maketrans("‘’‚‛“”„‟«»–—", '\'\'\'\'""""""--')
-_BEFORE_ATTACHED = re.compile(rf"[{BLANKS}]+(?=[{re.escape(ATTACHED)}])")
 MAX_ASKED = 100
 """Number of condition names that are asked about, one question each."""
+WRITE_ALIKE = "Write the sentences as in the suite, or match the rows by item number and condition."
 ITEMS = {
     "number": "by item number and condition",
     "name": "by item name and condition",
@@ -48,13 +46,6 @@ class RowSentences:
 
     sentence: NDArray[np.int64]
     condition: NDArray[np.int64]
-
-
-def plain(text: str) -> str:
-    """Normalise a text for comparison: case, quotation marks, dashes, blanks, blanks before punctuation, and Unicode
-    form. Punctuation counts: a comma can be the difference between two conditions."""
-    folded = unicodedata.normalize("NFC", text).translate(_QUOTES).casefold()
-    return _BEFORE_ATTACHED.sub("", " ".join(folded.split()))
 
 
 def find_sentences(state: Matching) -> RowSentences:
@@ -122,21 +113,34 @@ def _named(state: Matching, column: TextColumn) -> NDArray[np.int64]:
 
 
 def _leave_out_others(
-    state: Matching, rows: NDArray[np.bool_], names: Callable[[], Sequence[str]], noun: str
+    state: Matching,
+    rows: NDArray[np.bool_],
+    names: Callable[[], Sequence[str]],
+    noun: str,
+    near: Callable[[], str] = str,
 ) -> None:
-    """Leave out rows of fillers and practice, once the user says that they are."""
+    """Leave out rows of fillers and practice, once the user says that they are. `near`: says which of them are almost
+    in the suite; "" if none is."""
     rows = rows & state.keep
     if not rows.any():
         return
+    almost = near()
     if rows.sum() == state.keep.sum():
         message = f"no row has {noun} of the suite: {state.examples(names())}"
-        state.report.problem("file", message, "Is this the right suite? Check the roles of the columns.")
+        hint = "Is this the right suite? Check the roles of the columns."
+        if almost:
+            message, hint = f"{message}. {almost}", WRITE_ALIKE
+        state.report.problem("file", message, hint)
         state.report.raise_problems()
     question = Question(
         "others", "Rows of other items", {"out": "are fillers or practice: leave them out"}, "out"
     )
     message = f"{state.rows(int(rows.sum()))} with {noun} that the suite lacks: {state.examples(names())}"
-    state.ask(question, state.where(rows), message, "Leave them out if they are fillers or practice.")
+    hint = "Leave them out if they are fillers or practice."
+    if almost:
+        message, hint = f"{message}. {almost}", f"{WRITE_ALIKE} {hint}"
+    if state.ask(question, state.where(rows), message, hint) and almost:
+        state.report.warning("file", f"among the rows left out, {almost}")
     state.leave_out(rows, OTHERS)
 
 
@@ -270,12 +274,37 @@ def _by_text(
             message = "the sentence belongs to another item of the suite"
             state.report.problem(state.where(wrong), message, "Check the column of the item.")
     others = (sentence == -1) & state.keep
-    _leave_out_others(state, others, lambda: _texts(text, others), "sentences")
+    _leave_out_others(
+        state,
+        others,
+        lambda: _texts(text, others),
+        "sentences",
+        lambda: _almost(state, text, others & state.keep),
+    )
     twice = (sentence == _AMBIGUOUS) & state.keep
     if twice.any():
         message = "this sentence is in the suite more than once"
         state.report.problem(state.where(twice), message, "Choose columns for item and condition.")
     return sentence
+
+
+def _almost(state: Matching, text: TextColumn, rows: NDArray[np.bool_]) -> str:
+    """Say how many texts of these rows differ from sentences of the suite only in punctuation or spaces, with what
+    differs in the first of them; "" if none does."""
+    by_letters: dict[str, list[str]] = defaultdict(list)
+    for one in state.document.sentences:
+        by_letters[letters(one.text)].append(one.text)
+    near = [cell for cell in _texts(text, rows) if letters(cell) in by_letters]
+    if not near:
+        return ""
+    first = near[0]
+    in_suite = nearest(first, by_letters[letters(first)])
+    place = state.where(np.flatnonzero(rows & (text.codes == text.texts.index(first)))[:1])
+    return (
+        f"{count(len(near), 'sentence')} {'differs' if len(near) == 1 else 'differ'} from the suite’s only in "
+        f"punctuation or spaces; the first is in {place}: {shortened(first)}, where the suite has "
+        f"{shortened(in_suite)}: {difference(first, in_suite)}"
+    )
 
 
 _AMBIGUOUS = -2

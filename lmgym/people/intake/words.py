@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from lmgym.people.intake.numbers import whole
 from lmgym.people.intake.participants import columns_of
 from lmgym.people.intake.roles import WORD_NUMBERS
-from lmgym.people.intake.sentences import plain
 from lmgym.people.intake.state import NAMED, Matching
 from lmgym.people.intake.table import TextColumn
+from lmgym.people.intake.texts import difference, plain, shortened
 from lmgym.suites.formats.documents import SentenceDoc, SuiteDocument
 from lmgym.suites.intake.headings import normal
 from lmgym.suites.intake.questions import Question
 from lmgym.suites.regions import ATTACHED
-from lmgym.text import BLANKS, count, quoted
+from lmgym.text import BLANKS, count
 
 
 @dataclass(frozen=True)
@@ -341,12 +341,13 @@ def leave_out_mismatches(state: Matching, places: Places, sentence: NDArray[np.i
         "out",
     )
     first = mismatches.first[0]
-    in_suite = f"the suite has {quoted(first.in_suite[:40])}" if first.in_suite else "the sentence has ended"
+    in_suite = f"the suite has {shortened(first.in_suite)}" if first.in_suite else "the sentence has ended"
+    what = difference(first.in_table, first.in_suite, "text")
     where = f"item {first.item}, {first.condition}{f', word {first.word}' if first.word else ''}"
     message = (
         f"{count(mismatches.n, 'text')} {'differs' if mismatches.n == 1 else 'differ'} from the suite’s, in "
-        f"{count(len(mismatches.sentences), 'sentence')}; the first is {where}: {quoted(first.in_table[:40])}, "
-        f"where {in_suite}"
+        f"{count(len(mismatches.sentences), 'sentence')}; the first is {where}: {shortened(first.in_table)}, "
+        f"where {in_suite}{f': {what}' if what else ''}"
     )
     place = f"{state.table.place} {first.line}"
     if state.ask(question, place, message, "Is this the right revision of the suite?") == "out":

@@ -10,6 +10,7 @@ import pytest
 from lmgym.people.intake import words_of
 from lmgym.people.intake.lags import lag_profile, word_lengths
 from lmgym.people.intake.numbers import numbers
+from lmgym.people.intake.texts import difference, nearest
 from lmgym.suites.formats.documents import SentenceDoc
 from tests.lmgym.people.data import SUITE, by_region, csv_of, imported, message
 
@@ -136,6 +137,55 @@ def test_words_beyond_the_end_of_a_sentence_are_left_out_of_sentences_that_are_k
 
     assert matched.left_out == {"beyond the end of the sentence": 1}
     assert matched.observations.word.tolist() == [*range(1, 9)] * 2
+
+
+WITHOUT_STOP = "As the boat left the harbour fell quiet"
+
+
+def rated(*sentences):
+    return csv_of([["p1", one, 3 + k] for k, one in enumerate(sentences)], "participant,sentence,rating")
+
+
+def test_sentences_without_the_final_full_stop_are_not_matched_but_the_message_says_what_differs():
+    text = message(imported(rated(WITHOUT_STOP)))
+    assert "1 sentence differs from the suite’s only in punctuation or spaces; the first is in line 2" in text
+    assert "the sentence in the suite ends with a full stop, in the file it does not" in text
+    assert "Write the sentences as in the suite, or match the rows by item number and condition." in text
+
+
+def test_sentences_that_almost_match_are_named_among_fillers_before_and_after_these_are_left_out():
+    table = rated("As the boat left the harbour fell quiet.", WITHOUT_STOP, "Something else.")
+    assert "the sentence in the suite ends with a full stop" in message(imported(table))
+    result = imported(table, {"others": "out", "missing": "accept"})
+    assert "among the rows left out, 1 sentence differs" in "\n".join(map(str, result.notices))
+
+
+def test_a_long_sentence_that_differs_at_its_end_says_so_where_items_have_numbers():
+    rows = [["p1", 1, "amb", WITHOUT_STOP, 3]]
+    text = message(imported(csv_of(rows, "participant,item,condition,sentence,rating")))
+    assert "the text in the suite ends with a full stop, in the file it does not" in text
+
+
+@pytest.mark.parametrize(
+    ("in_file", "in_suite", "words"),
+    [
+        ("So!", "So.", "the sentence in the suite ends with a full stop, in the file with an exclamation mark"),
+        ("It rained?", "It rained", "the sentence in the file ends with a question mark, in the suite it does not"),
+        ("As it left he fell", "As it left, he fell", "after “as it left”, the suite has a comma, the file nothing"),
+        ("a wellknown man", "a well-known man", "after “a well”, the suite has a hyphen or dash, the file nothing"),
+        ("the\u200bman", "the man", "after “the”, the suite has a space, the file “[U+200B]”"),
+        ("he, she left", "he she left.", "they differ in punctuation or spaces in several places"),
+        ("“It” rained.  ", '"it" rained.', ""),
+        ("It snowed", "It rained.", ""),
+    ],
+)  # fmt: skip
+def test_differences_in_punctuation_and_spaces_are_said_in_words(in_file, in_suite, words):
+    assert difference(in_file, in_suite) == words
+
+
+def test_of_sentences_with_the_same_letters_the_nearest_is_compared():
+    suite = ["As the boat left, the harbour fell quiet.", "As the boat left the harbour fell quiet."]
+    assert nearest(WITHOUT_STOP, suite) == suite[1]
 
 
 def test_capitals_and_quotation_marks_are_no_difference_but_a_comma_is():
