@@ -24,7 +24,8 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
-from gym.api.errors import ApiProblem, FieldError, invalid
+from gym.api.errors import ApiProblem, FieldError, invalid, not_there
+from gym.api.filters import NameFilter
 from gym.api.operations import Operation
 from gym.api.paging import Pages
 from gym.api.requests import read
@@ -87,7 +88,8 @@ class FormatFromUrl(DefaultContentNegotiation):
 
 
 class Filters(DjangoFilterBackend):
-    """Filter backend based on django-filter. An invalid value gives a 400 that names the parameter."""
+    """Filter backend based on django-filter. An invalid value gives a 400 that names the parameter,
+    an unknown or hidden name a 404."""
 
     def filter_queryset(self, request: Any, queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
         filterset = self.get_filterset(request, queryset, view)
@@ -109,6 +111,15 @@ class Filters(DjangoFilterBackend):
                     for message in messages
                 )
             )
+        unknown = [
+            (name, value)
+            for name, filter_ in filterset.filters.items()
+            if isinstance(filter_, NameFilter)
+            and (value := filterset.form.cleaned_data[name])
+            and not filter_.is_known(value, request.user)
+        ]
+        if unknown:
+            raise not_there(unknown)
         return filterset.qs
 
 

@@ -9,7 +9,7 @@ Views let the exceptions of services propagate. Each app registers its own excep
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -92,6 +92,18 @@ def _summary(field_errors: Sequence[FieldError]) -> str:
     if len(field_errors) == 1:
         return f"{field_errors[0].where}: {field_errors[0].message}"
     return f"This request has {len(field_errors)} errors." if field_errors else "This request is not valid."
+
+
+def not_there(missing: Iterable[tuple[str, str]]) -> ApiProblem:
+    """Return a 404 for names in the query that do not exist or are hidden. `missing`: pairs of parameter and name."""
+    errors = [
+        FieldError(
+            f"?{parameter}",
+            f"There is no {parameter.replace('_', ' ')} “{name[:60]}”, or you may not see it.",
+        )
+        for parameter, name in missing
+    ]
+    return ApiProblem(404, " ".join(field_error.message for field_error in errors[:3]), "not-found", errors)
 
 
 Known = TypeVar("Known", bound=Exception)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import django_filters
@@ -10,6 +10,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
 
+from gym.accounts.models import AnyUser
 from lmgym.text import MOST_CHARACTERS
 
 MOST_WORDS = 10
@@ -40,6 +41,26 @@ class WordsFilter(django_filters.CharFilter):
 
     def filter(self, rows: QuerySet[Any], value: str) -> QuerySet[Any]:
         return with_words(rows, value, self.fields)
+
+
+class NameFilter(django_filters.CharFilter):
+    """Filter by the name of a related object. In the API, the name of an object that does not exist or is hidden is a
+    404.
+
+    Args:
+        field_name: path from a row of the list to the name.
+        visible: function from a user to the objects that may be named.
+        name: path from these objects to the name.
+    """
+
+    def __init__(
+        self, field_name: str, visible: Callable[[AnyUser], QuerySet[Any]], *, name: str = "slug", **more: Any
+    ) -> None:
+        super().__init__(field_name, **more)
+        self.visible, self.name = visible, name
+
+    def is_known(self, value: str, user: AnyUser) -> bool:
+        return self.visible(user).filter(**{self.name: value}).exists()
 
 
 def with_words(rows: QuerySet[Any], text: str, fields: Sequence[str]) -> QuerySet[Any]:

@@ -10,6 +10,7 @@ from rest_framework.permissions import SAFE_METHODS, IsAuthenticated
 
 from gym.accounts.models import Scope
 from gym.api.errors import NOT_FOUND, PROBLEM
+from gym.api.filters import NameFilter
 from gym.api.idempotency import HEADER, PATTERN
 from gym.api.samples import sample
 
@@ -128,8 +129,10 @@ class GymSchema(AutoSchema):
             }  # an Idempotency-Key is compared with the body even if the operation has none
         described = self._operation()
         if described is not None:
-            if described.query is not None:  # a parameter may name a missing object
-                statuses.add(404)
+            filterset = getattr(self.view, "filterset_class", None) if described.many else None
+            filters = filterset.base_filters.values() if filterset else ()
+            if described.query is not None or any(isinstance(one, NameFilter) for one in filters):
+                statuses.add(404)  # a parameter may name a missing object
             statuses |= {status for status in described.also if status in ERRORS}
             if described.body is not None:
                 statuses |= {404, 413, 415}

@@ -9,11 +9,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.api.base import renderers
+from gym.api.errors import not_there
 from gym.api.formats import CsvRenderer, NdjsonRenderer, Table, is_table
 from gym.api.operations import operation
 from gym.collections.services import revisions_of, visible_collections
 from gym.runs.api.comparison_serializers import BoardSerializer
-from gym.runs.api.query_parameters import BoardQuery, HeadedList, not_there, options_of
+from gym.runs.api.query_parameters import BoardQuery, HeadedList, options_of
 from gym.runs.api.results import TABLES
 from gym.runs.read.leaderboard.build import leaderboard
 from lmgym.runs.leaderboard import export

@@ -9,11 +9,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from gym.api.base import ApiView, FormatFromUrl
-from gym.api.errors import ApiProblem, FieldError, problem_for
+from gym.api.errors import ApiProblem, FieldError, not_there, problem_for
 from gym.api.operations import FILE, operation
 from gym.api.requests import Query
 from gym.collections.services import listed_revisions, visible_collections
-from gym.runs.api.query_parameters import names_of, not_there
+from gym.runs.api.query_parameters import names_of
 from gym.runs.pages import export_views
 from gym.runs.tables.registry import FRAMES, TooMuch
 

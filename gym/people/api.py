@@ -19,7 +19,7 @@ from gym.accounts.models import Scope
 from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ApiView, FormatFromUrl, ListView, ObjectView, get_or_404, referenced
 from gym.api.errors import ApiProblem, FieldError, invalid
-from gym.api.filters import Filters, WordsFilter
+from gym.api.filters import Filters, NameFilter, WordsFilter
 from gym.api.operations import FILE, operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body, Names
@@ -203,7 +203,7 @@ class ComparisonBody(Body):
 
 class HumanDataFilter(Filters):
     q = WordsFilter("title", "slug", "description", label="Search")
-    suite = django_filters.CharFilter(field_name="revision__suite__slug", label="Slug of the suite")
+    suite = NameFilter("revision__suite__slug", visible_suites, label="Slug of the suite")
     sort = django_filters.OrderingFilter(fields=[("title", "title"), ("created", "created")], label="Sort")
 
     class Meta:

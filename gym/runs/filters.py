@@ -7,10 +7,12 @@ from typing import Any
 import django_filters
 from django.db.models import Case, CharField, F, QuerySet, Value, When
 
-from gym.api.filters import Filters, WholeNumberFilter, WordsFilter
+from gym.api.filters import Filters, NameFilter, WholeNumberFilter, WordsFilter
 from gym.jobs.models import Job
 from gym.runs.models import ResultUpload, SuiteRun
 from lmgym.runs.uploaded import KINDS
+from models_registry.selectors import visible_to as visible_models
+from suites.selectors import visible_to as visible_suites
 
 STATE = Case(
     When(completed_at__isnull=False, then=Value(Job.State.DONE.value)),
@@ -35,11 +37,11 @@ class RunFilter(Filters):
         label="Words in the titles and names of suite and model",
     )
     tag = django_filters.CharFilter(field_name="revision__suite__tags__name", label="Tag of the suite")
-    suite = django_filters.CharFilter(field_name="revision__suite__slug", label="Slug of the suite")
+    suite = NameFilter("revision__suite__slug", visible_suites, label="Slug of the suite")
     revision = WholeNumberFilter(
         field_name="revision__number", min_value=1, max_value=2**31 - 1, label="Number of the revision"
     )
-    model = django_filters.CharFilter(field_name="model__slug", label="Slug of the model")
+    model = NameFilter("model__slug", visible_models, label="Slug of the model")
     owner = django_filters.CharFilter(
         field_name="owner__username", label="User name of the account that queued it"
     )

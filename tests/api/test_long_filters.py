@@ -13,7 +13,7 @@ from lmgym.text import MOST_CHARACTERS
 def _texts() -> list[tuple[str, str]]:
     """Return (URL name, parameter) for every text filter of every list."""
     found = []
-    for name, _, kind in _named(get_resolver()):
+    for name, kind in named_views():
         filterset = getattr(kind, "filterset_class", None)
         for parameter, one in (filterset.base_filters if filterset else {}).items():
             if isinstance(one, django_filters.CharFilter):
@@ -21,12 +21,13 @@ def _texts() -> list[tuple[str, str]]:
     return found
 
 
-def _named(resolver):
-    for pattern in resolver.url_patterns:
+def named_views(resolver=None):
+    """Yield (URL name, class) of every list of the API."""
+    for pattern in (resolver or get_resolver()).url_patterns:
         if hasattr(pattern, "url_patterns"):
-            yield from _named(pattern)
+            yield from named_views(pattern)
         elif isinstance(kind := getattr(pattern.callback, "cls", None), type) and issubclass(kind, ListView):
-            yield pattern.name, pattern.pattern, kind
+            yield pattern.name, kind
 
 
 TEXTS = _texts()

@@ -23,7 +23,7 @@ from gym.agents.run_views import run_file
 from gym.agents.services import MAX_CASES
 from gym.api.base import ApiView, FormatFromUrl, ListView, ObjectView, get_or_404, referenced
 from gym.api.errors import FieldError, invalid
-from gym.api.filters import Filters
+from gym.api.filters import Filters, NameFilter
 from gym.api.operations import FILE, JSON, operation
 from gym.api.requests import Body, Several
 from gym.jobs.api import results_unavailable
@@ -82,8 +82,10 @@ def _require_ended(run: AgentRun) -> None:
 
 
 class AgentRunFilter(Filters):
-    suite = django_filters.CharFilter(field_name="suite__slug", label="Slug of the suite")
-    server = django_filters.CharFilter(field_name="server__model__slug", label="Slug of the server")
+    suite = NameFilter("suite__slug", selectors.visible_to, label="Slug of the suite")
+    server = NameFilter(
+        "server__model__slug", selectors.servers_visible_to, name="model__slug", label="Slug of the server"
+    )
     owner = django_filters.CharFilter(field_name="owner__username", label="User name of the owner")
 
     class Meta:

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from gym.accounts.models import Scope
 from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ApiView, ListView, ObjectView
-from gym.api.filters import Filters
+from gym.api.filters import Filters, NameFilter
 from gym.api.operations import operation
 from gym.api.records import RecordSerializer
 from gym.api.requests import Body
@@ -199,7 +199,7 @@ class GameView(ObjectView[Game]):
 
 
 class GameFilter(Filters):
-    corpus = django_filters.CharFilter("corpus__slug", label="Corpus")
+    corpus = NameFilter("corpus__slug", selectors.visible_to, label="Corpus")
     game = django_filters.ChoiceFilter(choices=ALL_GAMES, label="wp, tc, ic; wc, we, ce, wr")
     kind = django_filters.ChoiceFilter(choices=Game.Kind.choices, label="Kind of player")
     fingerprint = django_filters.CharFilter("fingerprint", label="Text fingerprint")

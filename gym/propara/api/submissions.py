@@ -18,7 +18,7 @@ from gym.accounts.models import User
 from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ApiView, FormatFromUrl, ListView, ObjectView, get_or_404, referenced, renderers
 from gym.api.errors import FieldError, invalid
-from gym.api.filters import Filters, WholeNumberFilter
+from gym.api.filters import Filters, NameFilter, WholeNumberFilter
 from gym.api.formats import CSV, NDJSON, CsvRenderer, FormatQuery, NdjsonRenderer, Table, is_table
 from gym.api.operations import FILE, JSON, operation
 from gym.api.permissions import TokenScope
@@ -202,7 +202,7 @@ class SubmissionView(ObjectView[Submission]):
 
 
 class SubmissionFilter(Filters):
-    answer_set = django_filters.CharFilter("version__answer_set__slug", label="Reference answers")
+    answer_set = NameFilter("version__answer_set__slug", selectors.visible_to, label="Reference answers")
     version = WholeNumberFilter("version__number", min_value=1, max_value=2**31 - 1, label="Version")
     state = django_filters.ChoiceFilter(choices=Submission.State.choices, label="State")
     owner = django_filters.CharFilter("owner__username", label="User name of the submitter")

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gym.api.base import ApiView, get_or_404
-from gym.api.errors import FieldError, invalid
+from gym.api.errors import FieldError, invalid, not_there
 from gym.api.operations import operation
 from gym.runs.api.comparison_serializers import (
     ComparedItemSerializer,
@@ -25,7 +25,6 @@ from gym.runs.api.query_parameters import (
     CompareOnSuiteQuery,
     HeadedList,
     names_of,
-    not_there,
     numbers_of,
 )
 from gym.runs.read import comparison_selectors as selectors

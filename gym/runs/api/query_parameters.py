@@ -4,7 +4,7 @@ suites)."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rest_framework import serializers
@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
 from gym.api.base import ListView
-from gym.api.errors import ApiProblem, FieldError, invalid
+from gym.api.errors import FieldError, invalid
 from gym.api.formats import FormatQuery
 from gym.api.paging import LIMIT, MAX_LIMIT, Pages, limit_of
 from gym.api.requests import Query
@@ -212,12 +212,3 @@ def _weights(text: str) -> dict[str, float]:
             raise invalid(FieldError("?weights", f"“{part[:60]}” is not a weight.", hint))
         weights[name] = number
     return {name: number for name, number in weights.items() if number != 1}
-
-
-def not_there(missing: Iterable[tuple[str, str]]) -> ApiProblem:
-    """Return a 404 for unknown names in the query. `missing`: pairs of parameter and name."""
-    errors = [
-        FieldError(f"?{parameter}", f"There is no {parameter} “{name[:60]}”, or you may not see it.")
-        for parameter, name in missing
-    ]
-    return ApiProblem(404, " ".join(field_error.message for field_error in errors[:3]), "not-found", errors)

@@ -183,6 +183,9 @@ class RunMany(ApiView):
         the wrong state for the action or that you may not change are left alone."""
         body = self.body()
         action = body.pop("action")
+        for field, rows in {"suite": visible_suites, "model": visible_models}.items():
+            if field in body:
+                referenced(rows(request.user), field, slug=body[field])
         filters = {"owner": request.user.username} | body
         runs = RunFilter(filters, queryset=visible_to(request.user)).qs
         return self.respond(many.act_on_runs(runs, action, actor=request.user))
