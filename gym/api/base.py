@@ -247,16 +247,24 @@ def referenced(rows: QuerySet[Row], field: str, **which: Any) -> Row:
     """Return the row that a field of the body names, or raise 400 with that field. Pass `visible_to(user)`."""
     row = rows.filter(**which).first()
     if row is None:
-        raise invalid(missing_reference(field, *which.values()))
+        raise invalid(missing_reference(field, *which.values(), hint=renamed(rows, which.get("slug", ""))))
     return row
 
 
-def missing_reference(field: str, *names: Any) -> FieldError:
+def renamed(rows: QuerySet[Any], slug: str) -> str:
+    """Return a hint if this is the former address of an object that is public now; else an empty text."""
+    if not hasattr(rows.model, "former_addresses"):
+        return ""
+    row = rows.filter(former_addresses__slug=slug, visibility="public").first()
+    return f"It is now called “{row.slug}”." if row else ""
+
+
+def missing_reference(field: str, *names: Any, hint: str = "") -> FieldError:
     """Describe a reference to a row that does not exist or is hidden. `field` may name an element: agents[2]."""
     name, is_one_of_several, _ = field.partition("[")
     what = (name.removesuffix("s") if is_one_of_several else name).replace("_", " ")
     named = " ".join(f"“{str(name)[:60]}”" for name in names)
-    return FieldError(f"$.{field}", f"There is no {what} {named}, or you may not see it.")
+    return FieldError(f"$.{field}", f"There is no {what} {named}, or you may not see it.", hint)
 
 
 # --- changes ---

@@ -76,11 +76,19 @@ def line_of(row: Mapping[str, Any]) -> str:
     return f"{where}{row['message']}{stop} {row['hint']}"
 
 
-class _NoRedirect(HTTPRedirectHandler):
-    """Redirect handler that follows no redirects, because a token must not reach another host."""
+class _SameSite(HTTPRedirectHandler):
+    """Follow the redirects of moved objects, which keep method and body, to addresses that begin with `api`. No others,
+    because a token must not reach another host."""
 
-    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
-        return None
+    def __init__(self, api: str) -> None:
+        self.api = api
+
+    def redirect_request(
+        self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> Request | None:
+        if code not in {307, 308} or not newurl.startswith(self.api):
+            return None
+        return Request(newurl, req.data, req.headers, method=req.get_method())  # noqa: S310  http(s)
 
 
 @dataclass
@@ -116,7 +124,7 @@ class Transport:
             raise ValueError(
                 "The token has characters that no token has. Copy it again, without quotes or comments."
             )
-        self._opener = build_opener(_NoRedirect)
+        self._opener = build_opener(_SameSite(self.address("")))
 
     def address(self, path: str, query: Mapping[str, Any] | None = None) -> str:
         """Return the URL of a path below /api/v1/, or of a list's `next`, which already is a URL.
@@ -196,6 +204,10 @@ def _problem(refused: HTTPError) -> dict[str, Any]:
         problem = None
     if isinstance(problem, dict):
         return problem
+    if (place := refused.headers.get("Location")) and 300 <= refused.code < 400:
+        return {
+            "detail": f"The server redirects to {place}, which was not followed. Is that the address of the site?"
+        }
     return {
         "detail": f"The server responded with {refused.code} {refused.reason}. Is this the address of an LM Gym site?"
     }

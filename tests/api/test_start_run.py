@@ -188,3 +188,20 @@ def test_the_same_run_is_answered_as_what_is_there_unless_a_new_one_is_wanted(po
     again = post(same | {"again": True})
     assert (again.status_code, again.json()["state"]) == (201, "queued")
     assert again.json()["id"] != first.json()["id"]
+
+
+@pytest.mark.parametrize(
+    ("address", "names"),
+    [("runs/", {"suite": "before", "model": "m"}), ("runs/batch/", {"suites": ["before"], "models": ["m"]})],
+)
+@pytest.mark.parametrize("is_public", [True, False])
+def test_a_suite_that_was_renamed_is_named_only_if_it_is_public(send, people, address, names, is_public):
+    suite = make_suite(people.alice, name="before")
+    make_model(people.alice, slug="m")
+    suite.slug = "after"
+    suite.save()
+    if not is_public:
+        suites.set_visibility(suite, "unlisted", actor=people.alice)
+    answer = send("post", address, names, who="charlie").content.decode()
+    assert ("It is now called “after”." in answer) == is_public
+    assert suite.slug not in answer or is_public

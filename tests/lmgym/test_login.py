@@ -6,13 +6,14 @@ import copy
 import http.server
 import io
 import json
+import re
 import stat
 import threading
 
 import pytest
 
 from lmgym.cli import login_file, main
-from lmgym.client import transport
+from lmgym.client import ApiError, Client, transport
 
 INDEX = {"suites": "", "models": "", "runs": ""}
 
@@ -21,9 +22,11 @@ class Site(http.server.BaseHTTPRequestHandler):
     """Fake LM Gym site with one token; `answers` replaces responses by address."""
 
     answers: dict[str, tuple[int, str, object]] = {}
+    moved: dict[str, str] = {}
     tokens_seen: list[str] = []
 
     def do_GET(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
         place = self.path.removeprefix("/api/v1/").split("?")[0]
         token = self.headers.get("Authorization", "").removeprefix("Bearer ")
         self.tokens_seen.append(token)
@@ -35,15 +38,21 @@ class Site(http.server.BaseHTTPRequestHandler):
             )
         elif place in self.answers:
             status, kind, body = self.answers[place]
+        elif place in self.moved:
+            status, kind, body = 307, "text/html", ""
         else:
             found = {"": INDEX, "me/": {"username": "alice"}, "suites/": {"results": [], "next": None}}
             status, kind, body = 200, "application/json", found[place]
         data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
         self.send_response(status)
+        if place in self.moved:
+            self.send_header("Location", self.moved[place])
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
+
+    do_PUT = do_GET
 
     def log_message(self, *args: object) -> None:
         pass
@@ -63,6 +72,7 @@ def alone(tmp_path, monkeypatch):
 def site(monkeypatch):
     monkeypatch.setattr(Site, "answers", {})
     monkeypatch.setattr(Site, "tokens_seen", [])
+    monkeypatch.setattr(Site, "moved", {})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
     thread = threading.Thread(target=server.serve_forever, args=(0.005,))
     thread.start()
@@ -189,3 +199,31 @@ def test_an_error_response_comes_back_from_another_process():
     error = transport.ApiError(404, {"code": "not-found", "detail": "There is no such suite."})
     again = copy.copy(error)  # as pickle does
     assert (again.status, again.code, str(again)) == (404, "not-found", "There is no such suite.")
+
+
+@pytest.fixture
+def client(site):
+    return Client(site, "lmg_good")
+
+
+def test_a_renamed_suite_is_read_and_changed_under_its_old_name(client):
+    Site.moved["suites/old/draft/"] = "/api/v1/suites/new/draft/"
+    Site.answers["suites/new/draft/"] = (200, "application/json", {"revision": 2})
+    assert client.get("suites/old/draft/") == {"revision": 2}
+    assert client.put_draft("old", "new.json", b"{}") == 2
+    assert set(Site.tokens_seen) == {"lmg_good"}
+
+
+@pytest.mark.parametrize("elsewhere", ["http://localhost:{port}/api/v1/suites/s/", "/elsewhere/suites/s/"])
+def test_a_redirect_that_leaves_the_sites_api_is_named_and_not_followed(client, site, elsewhere):
+    place = elsewhere.format(port=site.rpartition(":")[2])
+    Site.moved["suites/s/"] = place
+    with pytest.raises(ApiError, match=re.escape(f"The server redirects to {place}")):
+        client.get("suites/s/")
+    assert Site.tokens_seen == ["lmg_good"]
+
+
+def test_a_circle_of_redirects_ends(client):
+    Site.moved["suites/s/"] = "/api/v1/suites/s/"
+    with pytest.raises(ApiError):
+        client.get("suites/s/")

@@ -17,7 +17,7 @@ from gym.accounts.errors import LimitReached
 from gym.accounts.models import Scope, User
 from gym.accounts.quotas import OverQuota
 from gym.accounts.requests import SignedInApiRequest
-from gym.api.base import ApiView, ListView, ObjectView, get_or_404, referenced
+from gym.api.base import ApiView, ListView, ObjectView, get_or_404, referenced, renamed
 from gym.api.errors import ApiProblem, FieldError, invalid
 from gym.api.operations import operation
 from gym.api.records import RecordSerializer
@@ -230,6 +230,9 @@ def _queue(
     frozen = SuiteRevision.objects.filter(suite__in=suites_by_slug.values(), state=SuiteRevision.State.FROZEN)
     newest = {row.suite_id: row for row in frozen.select_related("suite").order_by("number")}
     models_by_slug = {model.slug: model for model in visible_models(request.user).filter(slug__in=models)}
+    hints = {
+        slug: renamed(visible_suites(request.user), slug) for slug in suites if slug not in suites_by_slug
+    }
     cells: list[dict[str, Any]] = []
     for suite in suites:
         revision = newest.get(suites_by_slug[suite].pk) if suite in suites_by_slug else None
@@ -237,7 +240,7 @@ def _queue(
         for model in models:
             outcome, error = None, None
             if suite not in suites_by_slug:
-                error = "There is no such suite."
+                error = f"There is no such suite. {hints[suite]}".rstrip()
             elif revision is None:
                 error = "This suite has no frozen revision yet."
             elif model not in models_by_slug:
