@@ -81,7 +81,7 @@ def _push(client: Client, options: argparse.Namespace) -> int:
 
 
 def _failed(what: str, error: ApiError) -> shared.Failed:
-    return shared.Failed("\n".join([f"{what}:", *(f"  {line}" for line in error.lines())]))
+    return shared.Failed("\n".join([f"{what}:", *(f"  {line}" for line in shared.lines_of(error))]))
 
 
 def _require_collection(client: Client, slug: str) -> None:

@@ -9,9 +9,12 @@ import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lmgym.text.replacing import replace_file
+
+if TYPE_CHECKING:
+    from lmgym.client import ApiError
 
 DONE, BELOW, WRONG, NO_VERDICT, INTERRUPTED = 0, 1, 2, 3, 130
 EXIT_STATUS = {
@@ -63,10 +66,16 @@ def in_words(error: Exception) -> str:
     from lmgym.client.transport import ApiError
 
     if isinstance(error, ApiError):
-        return "\n".join(error.lines())
+        return "\n".join(lines_of(error))
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror or error}"
     return str(error)
+
+
+def lines_of(error: ApiError) -> list[str]:
+    """Return the lines to print for a site's error, with what to do if an account is needed."""
+    advice = ["Log in with: lmgym login https://… (or set LM_GYM_TOKEN)"] if error.status == 401 else []
+    return [*error.lines(), *advice]
 
 
 def silence() -> None:

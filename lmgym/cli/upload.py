@@ -66,7 +66,9 @@ def _upload(client: Client, options: argparse.Namespace) -> int:
             answers.append((path, send(_name(path, file), file.read_bytes(), **choice)))
         except ApiError as error:
             refused += 1
-            shared.note("\n".join([f"{path} was not stored:", *(f"  {line}" for line in error.lines())]))
+            shared.note(
+                "\n".join([f"{path} was not stored:", *(f"  {line}" for line in shared.lines_of(error))])
+            )
     _write(client, answers, options)
     return shared.WRONG if refused else shared.DONE
 

@@ -52,7 +52,7 @@ class Site(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    do_PUT = do_GET
+    do_PUT = do_POST = do_GET
 
     def log_message(self, *args: object) -> None:
         pass
@@ -199,6 +199,17 @@ def test_an_error_response_comes_back_from_another_process():
     error = transport.ApiError(404, {"code": "not-found", "detail": "There is no such suite."})
     again = copy.copy(error)  # as pickle does
     assert (again.status, again.code, str(again)) == (404, "not-found", "There is no such suite.")
+
+
+@pytest.mark.parametrize("argv", [["runs", "cancel"], ["push", "s.json"], ["upload", "s.json"]], ids=" ".join)
+def test_a_command_that_needs_an_account_says_how_to_log_in(site, tmp_path, capsys, argv):
+    refusal = 401, "application/problem+json", {"code": "not_authenticated", "detail": "No credentials."}
+    Site.answers |= dict.fromkeys(("runs/many/", "suites/", "uploads/"), refusal)
+    (tmp_path / "s.json").write_text("{}")
+    assert main([*argv, "--site", site]) == 2
+    err = capsys.readouterr().err
+    assert "No credentials." in err
+    assert "Log in with: lmgym login https://…" in err
 
 
 @pytest.fixture
