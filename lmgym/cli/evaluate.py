@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -113,8 +113,9 @@ def _different(options: argparse.Namespace) -> list[SuiteDocument]:
     """Load the suites, the same suite once."""
     documents: list[SuiteDocument] = []
     path_of: dict[tuple[str, str], str] = {}
-    for path in _paths(options.suites):
-        document = load(path, options)
+    paths = [path for paths in shared.read_all(options.suites, _matches) for path in paths]
+    loaded = shared.read_all(paths, lambda path: load(path, options))
+    for path, document in zip(paths, loaded, strict=True):
         content = document.name, document.sha256()
         if content in path_of:
             shared.note(f"{path}: left out, the same suite as {path_of[content]}")
@@ -176,11 +177,10 @@ def _require_different_names(models: Sequence[str]) -> None:
             )
 
 
-def _paths(patterns: Sequence[str]) -> Iterator[str]:
+def _matches(pattern: str) -> list[str]:
     from lmgym.evaluation import files_like
 
-    for pattern in patterns:
-        matches = files_like(pattern)
-        if not matches:
-            raise shared.Failed(f"No file matches {pattern}.")
-        yield from matches
+    matches = files_like(pattern)
+    if not matches:
+        raise shared.Failed(f"No file matches {pattern}.")
+    return matches

@@ -23,7 +23,8 @@ Reports: TypeAlias = Mapping[str, tuple[Sequence[Finding], Sequence[Notice]]]
 def parser(prog: str) -> argparse.ArgumentParser:
     top = Parser(
         prog=prog,
-        description="Check suites for problems. The exit status is 1 if a finding is an error.",
+        description="Check suites for problems. The exit status is 1 if a finding is an error, and 2 if a file cannot "
+        "be read; the others are checked.",
     )
     top.add_argument("files", nargs="+", metavar="SUITE")
     top.add_argument(
@@ -43,11 +44,18 @@ def main(argv: Sequence[str], prog: str = "lmgym lint") -> int:
 
 
 def _lint(options: argparse.Namespace) -> int:
-    reports = {}
+    reports, unread = {}, []
     for path in options.files:
-        document = load(path, options)
+        try:
+            document = load(path, options)
+        except shared.Failed as error:
+            unread.append(str(error))
+            continue
         reports[path] = (lint(document, options.join), document.notices)
-    shared.write(as_json(reports) if options.format == "json" else as_text(reports), None)
+    if reports or not unread:
+        shared.write(as_json(reports) if options.format == "json" else as_text(reports), None)
+    if unread:
+        raise shared.Failed("\n".join(unread))
     return int(has_error(reports))
 
 

@@ -62,7 +62,7 @@ def _push(client: Client, options: argparse.Namespace) -> int:
         raise shared.Failed("--into and --title can be used with only one file.")
     if options.collection and not options.freeze:
         raise shared.Failed("A collection holds frozen revisions: use --collection with --freeze.")
-    files = [(path, *_content(path, options)) for path in options.files]
+    files = shared.read_all(options.files, lambda path: (path, *_content(path, options)))
     if options.collection:
         _require_collection(client, options.collection)
     for path, name, data in files:
@@ -99,12 +99,14 @@ def _require_collection(client: Client, slug: str) -> None:
 
 
 def _content(path: Path, options: argparse.Namespace) -> tuple[str, bytes]:
-    """Return the name and bytes to send. If reading options are set, the file is parsed and sent as (lossless) JSON."""
+    """Return the name and bytes to send: of the file, or (lossless) JSON if reading options are set. Raises Failed if
+    the file is not a suite, before any other file is uploaded."""
+    document = load(str(path), options)
     if not reading(vars(options)):
         return path.name, path.read_bytes()
     from lmgym.suites.formats import write_json
 
-    return f"{path.stem}.json", write_json(load(str(path), options)).encode()
+    return f"{path.stem}.json", write_json(document).encode()
 
 
 def _new(client: Client, name: str, data: bytes, options: argparse.Namespace) -> tuple[str, int | None]:

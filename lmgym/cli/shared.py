@@ -7,9 +7,9 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lmgym.text.replacing import replace_file
 
@@ -25,6 +25,10 @@ EXIT_STATUS = {
     INTERRUPTED: "interrupted",
 }
 """Exit statuses of all commands."""
+
+
+Path_ = TypeVar("Path_", str, Path)
+Value = TypeVar("Value")
 
 
 class Failed(Exception):
@@ -70,6 +74,19 @@ def in_words(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror or error}"
     return str(error)
+
+
+def read_all(paths: Iterable[Path_], read: Callable[[Path_], Value]) -> list[Value]:
+    """Read all files. Raises Failed with the problems of every file that cannot be read."""
+    values, problems = [], []
+    for path in paths:
+        try:
+            values.append(read(path))
+        except _problems() as error:
+            problems.append(in_words(error))
+    if problems:
+        raise Failed("\n".join(problems))
+    return values
 
 
 def lines_of(error: ApiError) -> list[str]:

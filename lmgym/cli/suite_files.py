@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lmgym.cli.shared import Failed, note
-from lmgym.errors import FormatError
+from lmgym.errors import FormatError, InvalidArgument
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.intake import ENCODINGS, NotUnderstood
 from lmgym.suites.intake.parsing import CHOICES, MATCHED, NO_PREDICTION, ROLES
@@ -163,6 +163,8 @@ def load(path: str, options: argparse.Namespace) -> SuiteDocument:
         raise Failed(f"{path}: {error.strerror or error}") from error
     except FormatError as error:
         raise Failed(unread(path, error)) from error
+    except InvalidArgument as error:
+        raise Failed(f"{path}: {error}") from error
 
 
 def _note_unused(path: str, arguments: Mapping[str, Any]) -> None:

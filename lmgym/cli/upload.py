@@ -59,7 +59,7 @@ def main(argv: Sequence[str], prog: str = "lmgym upload") -> int:
 def _upload(client: Client, options: argparse.Namespace) -> int:
     choice = {name: str(value) for name in NAMES if (value := getattr(options, name)) is not None}
     send = client.plan_upload if options.check else client.upload_results
-    files = [_table(path) for path in options.files]
+    files = shared.read_all(options.files, _table)
     answers, refused = [], 0
     for path, file in zip(options.files, files, strict=True):
         try:
@@ -74,6 +74,8 @@ def _upload(client: Client, options: argparse.Namespace) -> int:
 
 
 def _table(path: Path) -> Path:
+    if not path.exists():
+        raise shared.Failed(f"{path} does not exist.")
     if not path.is_dir():
         return path
     if not (path / "tokens.csv").is_file():

@@ -173,6 +173,34 @@ def test_lint_lists_findings_and_exits_1_on_errors(capsysbinary, tmp_path) -> No
     assert "empty-sentence" in {one["code"] for one in json.loads(out)["wrong.json"]["findings"]}
 
 
+@pytest.fixture
+def bad_files(tmp_path) -> list[str]:
+    (tmp_path / "broken.json").write_text('{"items": []')
+    (tmp_path / "empty.csv").write_text("")
+    return ["broken.json", "none.json", "empty.csv"]
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_lint_checks_the_readable_files_and_names_all_others(capsysbinary, bad_files, form) -> None:
+    status, out, err = run(capsysbinary, "lint", *bad_files, "agreement.json", "--format", form)
+    assert (status, "agreement.json" in out) == (2, True)
+    assert all(name in err for name in bad_files)
+    assert not any(name in out for name in bad_files)
+
+
+def test_evaluate_names_every_unreadable_file_before_a_model_is_loaded(capsysbinary, bad_files) -> None:
+    status, out, err = run(capsysbinary, "evaluate", *bad_files, "agreement.json", "-m", "nowhere")
+    assert (status, out) == (2, "")
+    assert all(name in err for name in bad_files)
+    assert "nowhere" not in err
+
+
+def test_a_renaming_that_does_not_fit_names_the_file(capsysbinary) -> None:
+    run(capsysbinary, "convert", "agreement.json", "-o", "out.csv")
+    status, _, err = run(capsysbinary, "lint", "out.csv", "--conditions", "nothing=something")
+    assert (status, "lmgym lint: out.csv: " in err) == (2, True)
+
+
 @pytest.mark.parametrize("form", ["json", "json-trimmed", "json-early", "csv", "tsv", "csv-excel", "xlsx"])
 def test_converted_suites_round_trip(capsysbinary, form) -> None:
     name = f"out.{'xlsx' if form == 'xlsx' else form.split('-')[0]}"

@@ -14,6 +14,7 @@ import pytest
 
 from lmgym.cli import login_file, main
 from lmgym.client import ApiError, Client, transport
+from tests.lmgym.suites.documents import suite_bytes
 
 INDEX = {"suites": "", "models": "", "runs": ""}
 
@@ -205,7 +206,7 @@ def test_an_error_response_comes_back_from_another_process():
 def test_a_command_that_needs_an_account_says_how_to_log_in(site, tmp_path, capsys, argv):
     refusal = 401, "application/problem+json", {"code": "not_authenticated", "detail": "No credentials."}
     Site.answers |= dict.fromkeys(("runs/many/", "suites/", "uploads/"), refusal)
-    (tmp_path / "s.json").write_text("{}")
+    (tmp_path / "s.json").write_bytes(suite_bytes())
     assert main([*argv, "--site", site]) == 2
     err = capsys.readouterr().err
     assert "No credentials." in err

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lmgym.cli import push, runs
+from lmgym.cli import push, runs, upload
 from lmgym.cli.shared import Failed
-from lmgym.client import ApiError
+from lmgym.client import ApiError, Client
+from tests.lmgym.suites.documents import suite_bytes
 
 
 class Answers:
@@ -45,9 +46,20 @@ def test_a_suite_that_the_collection_refuses_is_reported_as_uploaded(monkeypatch
             raise ApiError(403, {"detail": "You may not change this collection."})
 
     monkeypatch.setattr(push, "_new", lambda *args: ("owls", 1))
-    (tmp_path / "owls.json").write_text("{}")
+    (tmp_path / "owls.json").write_bytes(suite_bytes())
     words = [str(tmp_path / "owls.json"), "--freeze", "--collection", "birds"]
     options = push.parser("lmgym push").parse_args(words)
     with pytest.raises(Failed, match="owls was uploaded, but not added to the collection birds"):
         options.act(Closed(), options)
     assert capsys.readouterr().out == "owls r1\n"
+
+
+@pytest.mark.parametrize("command", [push, upload])
+def test_every_unusable_file_is_named_before_anything_is_sent(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "owls.json").write_bytes(suite_bytes())
+    (tmp_path / "folder").mkdir()
+    options = command.parser("lmgym").parse_args(["owls.json", "none.json", "folder"])
+    with pytest.raises(Failed) as refusal:
+        options.act(Client("http://127.0.0.1:9"), options)
+    assert all(name in str(refusal.value) for name in ("none.json", "folder"))
