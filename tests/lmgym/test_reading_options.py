@@ -55,6 +55,31 @@ def test_names_of_a_table_are_replaced_or_left_out(capsys, tmp_path) -> None:
     assert (status, "regions: 'Vrb' is not in the table" in err) == (2, True)
 
 
+LONG = "item_number,condition_name,region_number,content\n" + "".join(
+    f"{item},{condition},1,The owl {verb}.\n"
+    for item in (1, 2)
+    for condition, verb in (("b", "hoot"), ("a", "hoots"), ("c", "hooting"))
+)
+WIDE = "item,condition,Subject,Verb\n1,b,The owl,hoot\n1,a,The owl,hoots\n1,c,The owl,hooting\n"
+
+
+@pytest.mark.parametrize("table", [LONG, WIDE], ids=["long", "wide"])
+def test_a_prediction_is_added_to_any_table_with_conditions(tmp_path, table) -> None:
+    (tmp_path / "t.csv").write_text(table)
+    suite = lmgym.load_suite("t.csv", prediction="a")
+    assert [row.formula for row in suite.predictions] == ["(*;%a%) < (*;%b%)", "(*;%a%) < (*;%c%)"]
+    renamed = lmgym.load_suite("t.csv", prediction="good", conditions={"a": "good", "c": ""})
+    assert [row.formula for row in renamed.predictions] == ["(*;%good%) < (*;%b%)"]
+    assert lmgym.load_suite("t.csv", prediction="-").predictions == ()
+
+
+@pytest.mark.parametrize("table", [LONG, WIDE], ids=["long", "wide"])
+def test_a_prediction_of_an_unknown_condition_is_refused_with_the_choices(capsys, tmp_path, table) -> None:
+    (tmp_path / "t.csv").write_text(table)
+    status, _, err = run(capsys, "lint", "t.csv", "--prediction", "goood")
+    assert (status, "--prediction a: “a” should have the lower surprisal" in err) == (2, True)
+
+
 def test_undecided_pairs_are_an_error_that_lists_the_options_to_decide(capsys, tmp_path) -> None:
     (tmp_path / "pairs.csv").write_text(
         "one,other\nThe owl hoots.,The owl hoot.\nThe owls hoot.,The owls hoots.\n"

@@ -405,6 +405,11 @@ class _SheetReader:
         items.number_items(table, self.reading)
         items.check_cells(table, self.reading)
         self.report.raise_problems()
+        if self.reading.options.prediction:
+            place = table.roles["condition"]
+            conditions = list(dict.fromkeys(tidy(unguard(row.cells[place])) for row in table.rows))
+            self.predictions = pairs.predictions(conditions, "", self.reading)
+            self.report.raise_problems()
         return table
 
     def _say_nameless(self, sheet: Headed, roles: Sequence[str]) -> None:
