@@ -57,7 +57,7 @@ class Policy:
     """Scoring policy: how the sentences were scored."""
 
     bos: str | None = described("start token: auto, always, never, or the token")
-    eos: str | None = described("True if the end token was scored, else False")
+    eos: bool | None = described("whether the end token was scored")
     join: str | None = described("how regions were joined into text: space, natural or none")
     metric: str | None = described(
         "how a region’s value is computed from its tokens: sum, mean, median, range, max or min"
@@ -255,7 +255,7 @@ def prediction_rate(
 
 
 def policy_values(policy: Mapping[str, Any]) -> Row:
-    return tuple(str(policy[name]) if name in policy else None for name, _ in columns(Policy))
+    return tuple(policy.get(name) for name, _ in columns(Policy))
 
 
 def values(row: Any, names: Iterable[str]) -> Row:

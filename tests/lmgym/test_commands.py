@@ -132,7 +132,7 @@ def test_policy_options_take_effect(capsysbinary, model) -> None:
         "never",
     )
     (row,) = json.loads(run(capsysbinary, *given)[1])
-    assert (row["bos"], row["eos"], row["metric"]) == ("never", "True", "mean")
+    assert (row["bos"], row["eos"], row["metric"]) == ("never", True, "mean")
 
 
 @pytest.mark.parametrize(("least", "status"), [("0.9", 0), ("1", 0)])

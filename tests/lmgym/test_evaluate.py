@@ -114,6 +114,14 @@ def test_frames_have_the_columns_of_the_sites_tables(suite: Path, other: Path) -
     assert regions.iloc[1][["region", "content", "surprisal"]].tolist() == ["Verb", "plays", 10.0]
 
 
+@pytest.mark.parametrize("eos", [True, False])
+def test_the_end_token_is_true_or_false_in_rates_as_in_the_policy(
+    suite: Path, tiny_models: Path, eos: bool
+) -> None:  # noqa: F811
+    result = lmgym.evaluate(suite, tiny_models / "byte-bpe", policy={"eos": eos})
+    assert result.rates()["eos"].tolist() == [result.runs[0].policy.eos] == [eos]
+
+
 def test_what_has_no_value_is_missing_and_never_zero(suite: Path) -> None:
     class Half:
         def score(self, texts: list[str]) -> list[list[tuple[str, float | None]]]:

@@ -112,7 +112,8 @@ def in_order(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
 def read_csv(text: str) -> pd.DataFrame:
     """Read a CSV with numbers parsed by `float`, which uses every digit."""
     frame = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
-    return frame.map(lambda cell: float(cell) if re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell) else cell or None)
+    frame = frame.map(lambda cell: float(cell) if re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell) else cell or None)
+    return frame.replace({"True": True, "False": False})
 
 
 def assert_same(found: pd.DataFrame, expected: pd.DataFrame, columns: list[str]) -> None:
