@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lmgym import errors
-    from lmgym.evaluation import evaluate, load_suite, score
+    from lmgym.evaluation import evaluate, lint, load_suite, score
     from lmgym.models.engine.policy import ScoringPolicy
     from lmgym.results import Result
-    from lmgym.suites.lint import lint
 
 __version__ = "1.0.0"
 __all__ = ["Result", "ScoringPolicy", "__version__", "errors", "evaluate", "lint", "load_suite", "score"]
@@ -26,7 +25,7 @@ _MODULES = {
     "Result": "lmgym.results",
     "ScoringPolicy": "lmgym.models.engine.policy",
     "evaluate": "lmgym.evaluation",
-    "lint": "lmgym.suites.lint",
+    "lint": "lmgym.evaluation",
     "load_suite": "lmgym.evaluation",
     "score": "lmgym.evaluation",
 }

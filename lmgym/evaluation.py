@@ -1,4 +1,4 @@
-"""Public functions of the library: `evaluate`, `score`, `load_suite`."""
+"""Public functions of the library: `evaluate`, `score`, `load_suite`, `lint`."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ from lmgym.runs.scoring import Progress, score_document
 from lmgym.suites.formats import SuiteDocument, read_json
 from lmgym.suites.intake import ENCODINGS, read_any
 from lmgym.suites.intake.parsing import CHOICES, ParseOptions
+from lmgym.suites.lint import Finding
+from lmgym.suites.lint import lint as findings_of
+from lmgym.suites.regions import JOIN_POLICIES
 from lmgym.text.problems import Problem
 
 if TYPE_CHECKING:
@@ -129,6 +132,26 @@ def load_suite(
     raise InvalidArgument(
         f"{type(source).__name__} is not a suite. Pass a file, a dictionary or a DataFrame."
     )
+
+
+def lint(doc: Any, join: str = "space") -> list[Finding]:
+    """Check a suite without a model. The codes of findings are listed in docs/suite-format.md.
+
+    Args:
+        doc: anything `load_suite` accepts.
+        join: how regions are joined into a sentence: "space", "natural" or "none".
+
+    Returns:
+        Findings: errors, then warnings, then information.
+
+    Raises:
+        InvalidArgument: unknown `join`, or unsupported type of suite.
+        FormatError: the suite is malformed.
+        OSError: the file cannot be read.
+    """
+    if join not in JOIN_POLICIES:
+        raise InvalidArgument(f"join={join!r} is unknown. Choose {', '.join(JOIN_POLICIES)}.")
+    return findings_of(load_suite(doc), join)
 
 
 def evaluate(

@@ -88,6 +88,16 @@ def test_suites_are_given_in_any_form(suite: Path, as_what: str) -> None:
     ]  # plays > play; runs > run fails
 
 
+def test_lint_takes_what_load_suite_takes(suite: Path) -> None:
+    findings = lmgym.lint(lmgym.load_suite(suite))
+    assert findings
+    assert lmgym.lint(str(suite)) == lmgym.lint(suite) == lmgym.lint(suite_json()) == findings
+    with pytest.raises(InvalidArgument, match="list is not a suite"):
+        lmgym.lint([suite])
+    with pytest.raises(InvalidArgument, match="Choose space, natural, none"):
+        lmgym.lint(suite, "spaces")
+
+
 def test_a_data_frame_is_read_as_its_csv_would_be(suite: Path, tmp_path: Path) -> None:
     document = read_suite(suite.read_bytes())
     path = tmp_path / "long.csv"
