@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -223,9 +223,9 @@ class Client(Games, Submissions, AgentTests):
 
         Returns:
             `suite`; `first` and `second`, the two sides; `rate`, the comparison of their pass rates, with the columns
-            of `lmgym.Result.compare`; `margin`, the difference of their margins in bits, or None; `unlike`, other
-            settings that differ; `note`, how the numbers were computed; and the other fields of a pair in
-            `GET compare/{suite}/`.
+            of `lmgym.Result.compare` and models named by their slugs; `margin`, the difference of their margins in
+            bits, or None; `unlike`, other settings that differ; `note`, how the numbers were computed; and the other
+            fields of a pair in `GET compare/{suite}/`.
 
         Raises:
             ValueError: the runs cannot be compared, or one is not the run that counts for its model on its revision.
@@ -241,7 +241,8 @@ class Client(Games, Submissions, AgentTests):
             left, right = sides[pair["first"]], sides[pair["second"]]
             if {left["run"], right["run"]} == {run.id for run in runs}:
                 more = {name: comparison[name] for name in ("suite", "unlike", "note")}
-                return {**pair, **more, "first": left, "second": right}
+                rate = pair["rate"] | {"first": _name(left, revisions), "second": _name(right, revisions)}
+                return {**pair, **more, "rate": rate, "first": left, "second": right}
         raise ValueError(
             "Only the newest runs of two models or two revisions can be compared; "
             f"{' and '.join(run.id for run in runs)} are not such a pair."
@@ -392,6 +393,11 @@ class Client(Games, Submissions, AgentTests):
             response = self.transport.send("GET", f"score/{quote(result['id'])}/")
             result = response.json()
         return list(map(ScoredSentence.of, result["sentences"]))
+
+
+def _name(side: Mapping[str, Any], revisions: Collection[int]) -> str:
+    """Name a side of a comparison as files of results do: by the model's slug, with the revision if there are two."""
+    return f"{side['model']}, r{side['revision']}" if len(revisions) > 1 else str(side["model"])
 
 
 def _series(answer: Any) -> list[Model]:

@@ -50,9 +50,7 @@ def test_every_filter_that_names_an_object_is_tried():
 @pytest.mark.parametrize(("parameter", "hidden"), [("suite", "private-suite"), ("model", "secret-model")])
 def test_a_hidden_name_gets_the_same_response_as_an_unknown_one(client, people, world, parameter, hidden):
     client.force_login(people.charlie)
-    unknown, secret = (
-        client.get("/api/v1/runs/", {parameter: name}) for name in ("z" * len(hidden), hidden)
-    )
+    unknown, secret = (client.get("/api/v1/runs/", {parameter: name}) for name in ("z" * len(hidden), hidden))
     assert secret.status_code == 404
     assert secret.content.decode() == unknown.content.decode().replace("z" * len(hidden), hidden)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from lmgym.cli import push, runs, upload
@@ -63,3 +65,19 @@ def test_every_unusable_file_is_named_before_anything_is_sent(tmp_path, monkeypa
     with pytest.raises(Failed) as refusal:
         options.act(Client("http://127.0.0.1:9"), options)
     assert all(name in str(refusal.value) for name in ("none.json", "folder"))
+
+
+@pytest.mark.parametrize(("revision", "names"), [(1, ["small", "large"]), (2, ["small, r1", "large, r2"])])
+def test_a_comparison_names_models_by_slug_as_saved_results_do(monkeypatch, revision, names):
+    client = Client("http://127.0.0.1:9")
+    sides = [
+        {"run": "a", "model": "small", "revision": 1},
+        {"run": "b", "model": "large", "revision": revision},
+    ]
+    runs = {side["run"]: SimpleNamespace(id=side["run"], suite="s", **side) for side in sides}
+    pair = {"first": 0, "second": 1, "rate": {"first": "Small model", "second": "Large model", "p": 1.0}}
+    response = {"sides": sides, "pairs": [pair], "suite": "s", "unlike": [], "note": ""}
+    monkeypatch.setattr(client, "run", runs.__getitem__)
+    monkeypatch.setattr(client, "get", lambda place, **query: response)
+    rate = client.compare("a", "b")["rate"]
+    assert ([rate["first"], rate["second"]], rate["p"]) == (names, 1.0)

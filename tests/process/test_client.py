@@ -132,6 +132,7 @@ def test_two_runs_are_compared_as_on_the_compare_page(site, gym):
     status, out, _ = cli(site, "compare", "--site", *keys, "--format", "json")
     (row,) = json.loads(out)
     assert (status, row["first_value"], row["p"]) == (0, found["first"]["rate"], 1.0)
+    assert (row["first"], row["second"]) == ("demo-gpt2", "demo-ngram")
     other = gym.run_batch(["islands"], ["demo-gpt2"])[0]
     status, _, err = cli(site, "compare", "--site", keys[0], other)
     assert (status, "runs are on different suites: binding and islands" in err) == (2, True)
