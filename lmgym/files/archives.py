@@ -7,6 +7,7 @@ Nothing is written to disk.
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -18,6 +19,10 @@ ENTRY = b"PK\x01\x02"
 """Signature of each entry in the central directory of an archive."""
 MAGIC = b"PK\x03\x04"
 LINK = 0o120000
+
+
+class Damaged(Refused):
+    """The file is not a whole zip archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +50,8 @@ class Archive:
             raise Refused(f"the archive has more than {limits.entries:,} entries", "Split it.")
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
-        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
-            raise Refused("this is not a zip archive", "Create the archive again.") from None
+        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, struct.error):
+            raise Damaged("this is not a zip archive", "Create the archive again.") from None
 
     def files(self) -> Iterator[zipfile.ZipInfo]:
         """Yield entries that are files, except those added by macOS."""
@@ -95,5 +100,7 @@ class Archive:
                             "Split it.",
                         )
                     yield block
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError):
-            raise Refused(f"{name} is damaged", "Create the archive again.") from None
+        except (
+            zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, struct.error, UnicodeDecodeError,
+        ):  # fmt: skip
+            raise Damaged(f"{name} is damaged", "Create the archive again.") from None

@@ -24,7 +24,7 @@ from openpyxl import Workbook, load_workbook
 from openpyxl.cell import WriteOnlyCell
 from openpyxl.utils.exceptions import InvalidFileException
 
-from lmgym.files.archives import MAGIC, Archive, ArchiveLimits
+from lmgym.files.archives import MAGIC, Archive, ArchiveLimits, Damaged
 from lmgym.files.bounded import BLOCK, Limits, Refused
 
 UNPACKED = ArchiveLimits(entries=2_000, file_bytes=60_000_000, bytes=60_000_000)
@@ -54,11 +54,12 @@ class Sheet:
     rows: list[list[str]]
 
 
-def is_workbook(data: bytes) -> bool:
-    """Recognise .xlsx, .xlsm and .ods by content; other zip archives are not workbooks."""
+def is_workbook(data: bytes, filename: str = "") -> bool:
+    """Recognise .xlsx, .xlsm and .ods by content, and a damaged one by its name; other zip archives are not
+    workbooks."""
     if not data.startswith(MAGIC):
         return False
-    if _is_ods(data):
+    if _is_ods(data) or filename.lower().endswith((".xlsx", ".xlsm", ".ods")):
         return True
     try:
         return any(info.filename == "xl/workbook.xml" for info in Archive(data, UNPACKED).files())
@@ -80,16 +81,17 @@ def read_workbook(data: bytes, limits: Limits) -> list[Sheet]:
     Raises:
         Refused: the workbook exceeds a limit or is damaged.
     """
-    archive = Archive(data, UNPACKED)
-    archive.measure(MAX_TAGS)
     counter = _Counter(limits)
     try:
+        Archive(data, UNPACKED).measure(MAX_TAGS)
         sheets = _ods(data, counter) if _is_ods(data) else _xlsx(data, counter)
         workbook = [Sheet(name, rows) for name, rows in sheets]
+    except Damaged as error:
+        raise _damaged() from error
     except Refused:
         raise
     except _BAD as error:
-        raise Refused("the workbook is damaged", "Save it again as .xlsx or .ods.") from error
+        raise _damaged() from error
     return [sheet for sheet in workbook if sheet.rows]
 
 
@@ -129,6 +131,10 @@ class _Counter:
             raise Refused(
                 f"reading the workbook takes more than {limits.seconds:,.0f} seconds", "Split the workbook."
             )
+
+
+def _damaged() -> Refused:
+    return Refused("the workbook is damaged", "Save it again as .xlsx or .ods.")
 
 
 def _long_cell() -> Refused:

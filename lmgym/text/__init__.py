@@ -30,6 +30,10 @@ _MAGIC = {
         "a ZIP archive or an Excel workbook",
         "Save the sheet as “CSV UTF-8”, or unpack the archive.",
     ),
+    b"\xd0\xcf\x11\xe0": (
+        "an old Excel workbook (.xls) or one with a password",
+        "Save it as .xlsx without a password.",
+    ),
     b"\x1f\x8b": ("gzip-compressed", "Unpack it first."),
     b"%PDF": ("a PDF", "Upload a JSON or CSV file."),
     b"\xff\xfe\x00\x00": ("UTF-32 text", "Save the file as UTF-8."),

@@ -165,6 +165,14 @@ def test_a_damaged_archive_says_so(signed_in, data):
     assert "not a zip archive" in answer.content.decode()
 
 
+def test_an_archive_with_a_damaged_entry_says_so(signed_in):
+    data = bytearray(zipped({"a.json": suite_bytes(name="a"), "b.json": suite_bytes(name="b")}).read())
+    data[7], data[30] = 0x08, 0xFF  # the flag for UTF-8, and the first byte of the name
+    answer = bring(signed_in, SimpleUploadedFile("broken.zip", bytes(data)))
+    assert answer.status_code == 400
+    assert "is damaged" in answer.content.decode()
+
+
 def test_a_report_is_for_the_person_who_imported(signed_in, people):
     bring(signed_in, zipped({"a.json": suite_bytes(name="a"), "b.json": suite_bytes(name="b", items=4)}))
     address = SuiteImport.objects.get().get_absolute_url()

@@ -141,7 +141,7 @@ def test_a_file_becomes_a_draft(signed_in, name, data, title, items):
         ("bad.csv", b"item,condition,V\n1,a,x\n2,b,y\n", "lacks a condition that"),
         ("bad.csv", b"item,condition,V\n1,a\n", "row 2, column C (V)"),
         ("bad.jsonl", b'{"sentence_good": "a"}\n', "sentence_bad"),
-        ("book.xlsx", b"PK\x03\x04zip", "Excel workbook"),
+        ("book.xlsx", b"PK\x03\x04zip", "the workbook is damaged"),
     ],
 )
 def test_a_bad_file_says_where(signed_in, name, data, says):

@@ -61,7 +61,7 @@ def parse_upload(
         known: suite whose names a table must use; other names become questions.
         pasted: the text comes from the clipboard.
     """
-    if len(data) <= MAX_BYTES and is_workbook(data):
+    if len(data) <= MAX_BYTES and is_workbook(data, filename):
         return _workbook(data, filename, options, known)
     if len(data) <= MAX_BYTES and is_parquet(data):
         return read_objects(lambda: read_parquet(data, LIMITS), name_from(filename), options, known)

@@ -45,7 +45,7 @@ def unpacked(files: Iterable[SourceFile]) -> list[SourceFile]:
 
 def is_archive(file: SourceFile) -> bool:
     """Return whether a file is a zip archive but not a workbook."""
-    return file.data.startswith(MAGIC) and not is_workbook(file.data)
+    return file.data.startswith(MAGIC) and not is_workbook(file.data, file.name)
 
 
 def _members(file: SourceFile) -> list[SourceFile]:

@@ -222,3 +222,32 @@ def test_of_several_sheets_the_one_that_is_a_suite_is_taken_or_asked_for():
     reading = parse_upload(two, "x.xlsx")
     assert (reading.asks, reading.sheets) == (("sheet",), ["First", "Second"])
     assert parse_upload(two, "x.xlsx", ParseOptions(sheet="Second")).document is not None
+
+
+ROWS = [["item", "condition", "A", "B"], [1, "a", "x", "y"], [1, "b", "x", "z"]]
+WORKBOOKS = [
+    (write_xlsx([("S", ROWS)]).read(), "s.xlsx"),
+    (ods(f"<table:table-row>{cell('x')}</table:table-row>"), "s.ods"),
+]
+
+
+@pytest.mark.parametrize(("data", "name"), WORKBOOKS, ids=["xlsx", "ods"])
+def test_a_member_whose_name_is_not_utf8_is_damage(data, name):
+    changed = bytearray(data)
+    changed[7], changed[30] = 0x08, 0xFF  # the flag for UTF-8, and the first byte of the name
+    [problem] = parse_upload(bytes(changed), name).problems
+    assert problem.message == "the workbook is damaged"
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
+@pytest.mark.parametrize(("data", "name"), WORKBOOKS, ids=["xlsx", "ods"])
+def test_half_a_workbook_is_damaged_and_no_archive(data, name, share):
+    result = parse_upload(data[: int(share * len(data))], name)
+    assert [str(problem) for problem in result.problems] == [
+        "file: the workbook is damaged. Save it again as .xlsx or .ods."
+    ]
+
+
+def test_an_old_excel_file_is_named():
+    [problem] = parse_upload(bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600), "s.xls").problems
+    assert "an old Excel workbook" in problem.message
