@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import asdict, astuple, dataclass, field, fields
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -18,16 +20,17 @@ from lmgym.frames import frame
 from lmgym.models.engine import ScoringPolicy
 from lmgym.runs import tables
 from lmgym.runs.against_chance import Verdict, verdicts
-from lmgym.runs.compute import RunResult, region_bits, token_bits
-from lmgym.runs.coverage import Coverage, coverage_share
+from lmgym.runs.compute import RunResult, SentenceResult, region_bits, token_bits
+from lmgym.runs.coverage import Coverage, Spelling, coverage_share
 from lmgym.runs.figures import Drawn, rates_figure, regions_figure
 from lmgym.runs.groups import group_rates
 from lmgym.runs.methods import Methods, References, methods
+from lmgym.runs.outcomes import PredictionOutcome
 from lmgym.runs.paper import SuiteRates, predictions_table, regions_table, suites_table
 from lmgym.runs.rules import RULES, Rule, Score, prediction_statistics, score
 from lmgym.runs.studied import Studied
 from lmgym.suites.authors import read_authors
-from lmgym.suites.formats import SuiteDocument, designs
+from lmgym.suites.formats import SuiteDocument, designs, read_json, write_json
 from lmgym.suites.formats.item_data import item_data as item_data_of
 from lmgym.suites.formulas import parse
 from lmgym.text import count
@@ -35,6 +38,9 @@ from lmgym.text.bibtex import Entry, bibtex, plain_key
 from lmgym.text.columns import Column, Row, columns, header
 from lmgym.text.paper_tables import PaperTable
 from lmgym.text.replacing import replacing_files
+
+RUNS = "runs.jsonl.gz"
+"""File of a saved result with all runs, one per line; the tables are made from them."""
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -278,10 +284,30 @@ class Result:
         )
         return methods([run.studied for run in self.runs], references, _rule(rule))
 
+    @classmethod
+    def load(cls, folder: str | Path) -> Result:
+        """Read the results that `save` or `lmgym evaluate --save` wrote to a folder. Only runs.jsonl.gz is read, so
+        changes to the tables have no effect.
+
+        Raises:
+            InvalidArgument: the folder has no runs.jsonl.gz, or it is damaged.
+            OSError: the file cannot be read.
+        """
+        path = Path(folder).expanduser() / RUNS
+        if not path.is_file():
+            raise InvalidArgument(f"{path} does not exist. Write it with lmgym evaluate --save {folder}")
+        try:
+            with gzip.open(path) as file:
+                return cls(tuple(_run_of(json.loads(line)) for line in file))
+        except (gzip.BadGzipFile, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
+            raise InvalidArgument(
+                f"{path} is damaged, or from another version of lmgym. Run lmgym evaluate again."
+            ) from error
+
     def save(self, folder: str | Path) -> Path:
-        """Write rates.csv, outcomes.csv, regions.csv, tokens.csv, provenance.json, and the methods paragraph
-        (methods.tex, methods.md, references.bib) to a folder, creating it if needed. Results that it holds are
-        replaced, unless writing fails.
+        """Write rates.csv, outcomes.csv, regions.csv, tokens.csv, provenance.json, the methods paragraph
+        (methods.tex, methods.md, references.bib), and runs.jsonl.gz for `load` to a folder, creating it if needed.
+        Results that it holds are replaced, unless writing fails.
 
         Raises:
             InvalidArgument: `folder` is a file.
@@ -300,6 +326,9 @@ class Result:
         if self.runs:
             for name in ("methods.tex", "methods.md", "references.bib"):
                 self.methods().save(folder / name)
+        with gzip.GzipFile(folder / RUNS, "wb", mtime=0) as file:
+            for run in self.runs:
+                file.write(f"{json.dumps(_stored(run))}\n".encode())
         facts = [
             {
                 "suite": run.suite.name,
@@ -352,6 +381,43 @@ class Result:
         if name not in names:
             raise InvalidArgument(f"No run of {name!r}. Models: {', '.join(names) or 'none'}.")
         return name
+
+
+def _stored(run: Run) -> dict[str, Any]:
+    """Return a run as JSON, from which `_run_of` restores it."""
+    result = run.result
+    return {
+        "suite": write_json(run.suite),
+        "model": run.model,
+        "policy": run.policy.to_dict(),
+        "completed": run.completed.isoformat(),
+        "provenance": run.provenance,
+        "coverage": run.coverage and asdict(run.coverage),
+        "items": result.items,
+        "sentences": [vars(row) for row in result.sentences],
+        "predictions": [vars(row) for row in result.predictions],
+        "region_summary": result.region_summary,
+    }
+
+
+def _run_of(stored: dict[str, Any]) -> Run:
+    suite = read_json(stored["suite"].encode())
+    positions = {(row.item, row.condition): place for place, row in enumerate(suite.sentences)}
+    sentences = [
+        SentenceResult(**row | {"position": positions[row["item"], row["condition"]]})
+        for row in stored["sentences"]
+    ]
+    predictions = [PredictionOutcome(**row) for row in stored["predictions"]]
+    words = stored["coverage"]
+    return Run(
+        suite,
+        stored["model"],
+        ScoringPolicy.from_dict(stored["policy"]),
+        RunResult(stored["items"], sentences, predictions, stored["region_summary"]),
+        stored["provenance"],
+        words and Coverage(words["n_words"], tuple(words["unknown"]), Spelling(**words["spelling"])),
+        date.fromisoformat(stored["completed"]),
+    )
 
 
 def _rule(key: str) -> Rule:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import json
 import math
 import subprocess
@@ -126,8 +127,10 @@ def test_frames_have_the_columns_of_the_sites_tables(suite: Path, other: Path) -
 
 @pytest.mark.parametrize("eos", [True, False])
 def test_the_end_token_is_true_or_false_in_rates_as_in_the_policy(
-    suite: Path, tiny_models: Path, eos: bool
-) -> None:  # noqa: F811
+    suite: Path,
+    tiny_models: Path,  # noqa: F811
+    eos: bool,
+) -> None:
     result = lmgym.evaluate(suite, tiny_models / "byte-bpe", policy={"eos": eos})
     assert result.rates()["eos"].tolist() == [result.runs[0].policy.eos] == [eos]
 
@@ -283,11 +286,51 @@ def test_results_are_saved_as_tables_and_provenance(suite: Path, tmp_path: Path)
     folder = result.save(tmp_path / "new" / "out")
     assert sorted(path.name for path in folder.iterdir()) == [
         "methods.md", "methods.tex", "outcomes.csv", "provenance.json", "rates.csv", "references.bib", "regions.csv",
-        "tokens.csv",
+        "runs.jsonl.gz", "tokens.csv",
     ]  # fmt: skip
     assert pd.read_csv(folder / "rates.csv")["rate"].tolist() == result.rates()["rate"].tolist()
     (facts,) = json.loads((folder / "provenance.json").read_text())
     assert facts["policy"]["metric"] == "sum"
+
+
+@pytest.mark.parametrize("policy", [{"whitespace": "trailing"}, {"metric": "mean"}, {"tokens": "needed"}])
+def test_saved_results_are_loaded_as_they_were(
+    suite: Path,
+    other: Path,
+    tmp_path: Path,
+    tiny_models: Path,  # noqa: F811
+    policy: dict,
+) -> None:
+    wide = (
+        "item,condition,A,B\n2,a,The owl,hoots.\n1,a,The cat,sleeps.\n1,b,The cat,sleep.\n2,b,The owl,hoot.\n"
+    )
+    (tmp_path / "t.csv").write_text(wide)
+    suites = [suite, other, lmgym.load_suite(tmp_path / "t.csv", prediction="a")]
+    result = lmgym.evaluate(suites, tiny_models / "byte-bpe", policy=policy)
+    again = lmgym.Result.load(result.save(tmp_path / "out"))
+    assert again == result
+    for table in ("rates", "outcomes", "regions", "tokens"):
+        pd.testing.assert_frame_equal(getattr(again, table)(), getattr(result, table)())
+    again.save(tmp_path / "copy")
+    for path in (tmp_path / "out").iterdir():
+        assert (tmp_path / "copy" / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_a_result_without_runs_is_loaded_as_such(tmp_path: Path) -> None:
+    assert lmgym.Result.load(lmgym.Result(()).save(tmp_path / "out")).runs == ()
+
+
+@pytest.mark.parametrize("content", [b"no gzip", b"{}", b"[]", b"half"])
+def test_a_folder_that_cannot_be_loaded_says_what_to_do(suite: Path, tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(InvalidArgument, match=r"nothing.runs\.jsonl\.gz does not exist. .*--save"):
+        lmgym.Result.load(tmp_path / "nothing")
+    path = lmgym.evaluate(suite, Words()).save(tmp_path / "out") / "runs.jsonl.gz"
+    whole = path.read_bytes()
+    path.write_bytes(
+        {b"half": whole[: len(whole) // 2], b"no gzip": content}.get(content, gzip.compress(content))
+    )
+    with pytest.raises(InvalidArgument, match=r"out.runs\.jsonl\.gz is damaged"):
+        lmgym.Result.load(tmp_path / "out")
 
 
 def test_tables_for_papers_have_the_numbers_of_the_frames(suite: Path, other: Path) -> None:

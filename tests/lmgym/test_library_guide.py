@@ -51,7 +51,8 @@ def test_the_python_examples(here, capsys):
     assert "agreement_pp" in told
     assert (here / "regions.svg").read_text().startswith("<svg")
     assert (here / "suites.tex").read_text().startswith("% needs")
-    assert len(list((here / "study").iterdir())) == 8
+    assert len(list((here / "study").iterdir())) == 9
+    assert names["again"] == names["result"]
     verbs = names["verbs"]
     assert len(verbs) > 0  # type: ignore[arg-type]
 
