@@ -361,12 +361,13 @@ def score_cells(score: Any, verdict: Verdict, chance: bool = False) -> Markup:
     held. Not a template, because a model has a row for each of a thousand suites."""
     low, high = decimals(score.low, 4), decimals(score.high, 4)
     passed, judged = score.passed, score.judged
+    held = MISSING if score.rate is None else f"{passed} / {judged}"
     cells = [
         _number_cell(rate(score, width=70), value=decimals(score.rate, 4)),
         _number_cell(format_interval(score.low, score.high, percent), value=low, copy=f"{low}\t{high}"),
         *([_number_cell(percent(score.chance), value=decimals(score.chance, 4))] if chance else []),
         chance_cell(verdict),
-        _number_cell(f"{passed} / {judged}", value=str(passed), copy=f"{passed}\t{judged}"),
+        _number_cell(held, value=str(passed), copy=f"{passed}\t{judged}"),
     ]
     return Markup("".join(cells))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ from gym.runs.work.services import queue_run
 from lmgym.cli import main
 from lmgym.runs.tables import PredictionRate
 from lmgym.text.columns import columns
+from lmgym.text.number_format import whole_percent
 from suites import services
 from suites.options import SuiteOptions
 from tests.factories import checked, make_model
@@ -165,14 +167,14 @@ def test_the_file_of_the_collections_page_has_its_rates(client, study):
 
 def test_the_collections_page_shows_its_rates_in_percent(client, study):
     page = text_of(client, reverse("collection-detail", args=["study"]), rule="first")
-    cells = re.findall(r'href="/runs/(\w+)/"><b>(\d+)</b><small>(\d+) to (\d+)</small></a>', page)
+    cells = re.findall(r'href="/runs/(\w+)/"><b>(\d+)</b><small>(\S+) to (\S+)</small></a>', unescape(page))
     run_of = {run.key: run for run in SuiteRun.objects.select_related("revision__suite", "model")}
     shown = {
         (run_of[key].revision.suite.slug, run_of[key].model.slug): tuple(percents) for key, *percents in cells
     }
     first = study.rates[study.rates["prediction_number"] == 1]
     assert shown == {
-        (row.suite, row.model): tuple(f"{100 * value:.0f}" for value in (row.rate, row.low, row.high))
+        (row.suite, row.model): tuple(map(whole_percent, (row.rate, row.low, row.high)))
         for row in first.itertuples()
     }
 
