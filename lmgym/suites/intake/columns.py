@@ -27,6 +27,11 @@ BEFORE = "text before the sentence begins"
 AFTER = "text after the sentence has ended"
 TWIN = "often the same text as the column before"
 LABEL = "a label of the item or condition"
+NO_TEXT = "no text"
+SIGNS = frozenset(
+    "∅ Ø ø NA N/A n/a #N/A NaN nan NULL null _ - -- --- – — (empty) (none) [empty] [none]".split()
+)
+"""Cells that mean that there is no text. Words such as “None” and “na” are text."""
 
 _HEADINGS = re.compile(
     r"lists?|groups?|latin_?square.*|counterbalanc.*|.*questions?|.*answers?|correct(_.*)?|responses?|key|"
@@ -117,10 +122,16 @@ def doubts(
     Returns:
         Map of column index in `names` to the reason in words, in column order.
     """
+    written, columns = columns, [["" if cell in SIGNS else cell for cell in cells] for cells in columns]
     doubted = {
         k: reason
         for k, name in enumerate(names)
         if name not in sure and (reason := _column_reason(name, columns[k], is_alone=len(names) == 1))
+    }
+    doubted |= {
+        k: NO_TEXT
+        for k, name in enumerate(names)
+        if name not in sure and any(written[k]) and not any(columns[k])
     }
     text = [k for k in range(len(names)) if k not in doubted]
     doubted |= {k: TWIN for k in _twins(names, columns, text) if names[k] not in sure}

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 
 from lmgym.suites.formats.tables import Row, Table
+from lmgym.suites.intake.pairs import NO_SENTENCE
 from lmgym.suites.intake.parsing import Choice
 from lmgym.suites.intake.reading import Reading, text_places
 from lmgym.text import BLANKS, count, quoted, unguard
@@ -89,7 +90,7 @@ def _blank(tag: re.Match[str]) -> str:
 def _remove_marks(table: Table, places: Sequence[int], reading: Reading) -> None:
     marked = []
     for row in table.rows:
-        first = next((k for k in places if row.cells[k].strip(BLANKS)), None)
+        first = next((k for k in places if row.cells[k].strip(BLANKS) not in NO_SENTENCE), None)
         if first is not None and (match := _MARK.match(unguard(row.cells[first]))):
             marked.append((row, first, match))
     if not marked:

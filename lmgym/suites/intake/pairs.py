@@ -27,7 +27,7 @@ SENTENCE = "Sentence"
 """Name of the only region."""
 CONTEXT, TARGET = "Context", "Target"
 """Names of the regions, and of the factors, of combined contexts and targets."""
-NO_SENTENCE = frozenset({"", "∅", "NA", "N/A", "n/a", "NaN", "nan", "None", "null"})
+NO_SENTENCE = columns.SIGNS | {"", "None"}
 """Cells that mean that there is no sentence."""
 _ITEM_KEYS = frozenset({"item_number", "conditions"})
 _SHORTEST = 3

@@ -42,8 +42,10 @@ class Reading:
         self.report.problem(where, message, hint)
 
     def choose(self, choice: Choice, where: str, message: str, hint: str) -> str:
-        """Return the user's answer to a question about the whole sheet, or ask it and return ""."""
-        self.result.choices.append(choice)
+        """Return the user's answer to a question about the whole sheet, or ask it and return "". Questions with one
+        option are asked once."""
+        if choice.option not in {other.option for other in self.result.choices}:
+            self.result.choices.append(choice)
         answer: str = getattr(self.options, choice.option)
         if answer in dict(choice.answers):
             return answer

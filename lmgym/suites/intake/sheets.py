@@ -65,7 +65,7 @@ from lmgym.suites.intake.parsing import (
     Part,
     column_letter,
 )
-from lmgym.suites.intake.reading import Reading, as_sentence, at, problem_in_rows
+from lmgym.suites.intake.reading import Reading, as_sentence, at, problem_in_rows, text_places
 from lmgym.suites.intake.renames import rename_conditions, rename_regions
 from lmgym.suites.intake.roles import EXTRA, HEADER_HINT, roles_for
 from lmgym.suites.intake.rows import even_rows
@@ -390,10 +390,11 @@ class _SheetReader:
         if not self.reading.is_part:
             items.leave_out_fillers(table, self.reading)
         rename_conditions(table, self.reading)
+        texts = [table.roles["content"]] if long else text_places(table)
+        ask_about_blanks(table, texts, self.reading)
         if long:
-            remove_markup(table, [table.roles["content"]], self.reading)
+            remove_markup(table, texts, self.reading)
         else:
-            ask_about_blanks(table, self.reading)
             remove_signs(table, self.reading)
         if not long and not self.is_cut:
             cut_text(table, self.reading)
