@@ -74,7 +74,8 @@ def load_suite(
             several experiments is read.
         empty: "text", "out" or "keep": take cells without text (empty or ∅) as empty texts, leave their items out, or
             keep the signs as text.
-        marks: "remove" or "keep": what to do with marks of judgements such as * before sentences.
+        marks: "remove" or "keep": what to do with marks of judgements (*) and of words (*word*, _word_, [word]); "cut":
+            remove them, and cut sentences at the marked words.
         markup: "remove" or "keep": what to do with HTML in texts.
         conditions, regions: new names by name in the table: {"gram": "match", "odd": ""}; "" leaves it out.
 

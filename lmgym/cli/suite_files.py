@@ -96,7 +96,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--marks",
         default="",
         choices=CHOICES["marks"],
-        help="remove (or keep) marks of judgements such as * before sentences",
+        help="remove (or keep) marks of judgements (*) and of words (*word*, _word_, [word]), or cut sentences there",
     )
     group.add_argument(
         "--markup", default="", choices=CHOICES["markup"], help="remove (or keep) HTML in texts"

@@ -166,7 +166,8 @@ class AnswersBody(Body):
     marks = serializers.ChoiceField(
         CHOICES["marks"],
         required=False,
-        help_text="marks of judgements such as * before sentences: remove or keep them",
+        help_text="marks of judgements (*) and of words (*word*, _word_, [word]): remove or keep them, or remove them and cut "
+        "sentences at the marked words",
     )
     markup = serializers.ChoiceField(
         CHOICES["markup"], required=False, help_text="HTML in texts: remove or keep it"

@@ -1,5 +1,5 @@
-"""Signs that models would read although they are not part of the text: judgement marks before sentences (*, ?, #) and
-HTML markup."""
+"""Signs that models would read although they are not part of the text: marks of judgements (*, ?, #) and of words
+(*word*, _word_, [word]), and HTML markup."""
 
 from __future__ import annotations
 
@@ -8,14 +8,21 @@ import re
 from collections.abc import Sequence
 
 from lmgym.suites.formats.tables import Row, Table
+from lmgym.suites.intake.columns import SIGNS
 from lmgym.suites.intake.pairs import NO_SENTENCE
-from lmgym.suites.intake.parsing import Choice
-from lmgym.suites.intake.reading import Reading, text_places
-from lmgym.text import BLANKS, count, quoted, unguard
+from lmgym.suites.intake.parsing import CRITICAL, Choice
+from lmgym.suites.intake.reading import Reading
+from lmgym.text import BLANKS, count, is_unspaced, quoted, unguard
 
-_MARK = re.compile(rf"[{BLANKS}]*(?P<mark>[*?#✗⁇％%]{{1,3}})[{BLANKS}]*(?=[^\W\d_])")
-
-
+_MARK = re.compile(rf"[{BLANKS}]*[*?#✗⁇％%]{{1,3}}[{BLANKS}]*(?=[“\"'‘(]?[^\W\d_])")
+"""Marks of judgements before a sentence."""
+_MARKED = re.compile(
+    r"(?<![\w*])(?P<sign>\*{1,2}|_{1,2})(?P<word>[^\s*_](?:[^*_]{0,58}[^\s*_])?)(?P=sign)(?![\w*])|"
+    r"\[(?![A-Z]{2,20}\])(?P<bracketed>[^\W\d_](?:[^\[\]]{0,58}[^\s\[\]])?)\]"
+)
+"""Words that signs enclose: *sleeps*, **sleeps**, _sleeps_, [sleeps]."""
+_STRAY = re.compile(r"(?<!\S)[*?]{1,3}(?=[“\"'‘(]?[^\W\d_])|(?<=[^\W\d_])\*(?!\w)")
+"""Marks directly before or after a word anywhere."""
 _PLACEHOLDER = re.compile(
     r"\$\{?[A-Za-z_]{2,30}\}?|\[[A-Z]{2,20}\]|_{3,}|\{[A-Za-z_]{1,30}\}|"
     r"\([\w ]{1,30}(?:[|/][\w ]{1,30}){1,5}\)"
@@ -25,12 +32,17 @@ _ALTERNATIVES = re.compile(r"\A[^\W\d_]+(?:[|/][^\W\d_]+)+\Z")
 _TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]{0,9}(?:\s[^<>]{0,200})?/?>|&(?:[a-z]{2,6}|#\d{2,5});")
 
 
-def remove_signs(table: Table, reading: Reading) -> None:
-    """Ask about marks and markup in the texts of a wide table, and remove them if the user says so."""
-    places = text_places(table)
-    _report_placeholders(table, places, reading)
-    remove_markup(table, places, reading)
-    _remove_marks(table, places, reading)
+def remove_signs(table: Table, places: Sequence[int], reading: Reading, *, may_cut: bool = False) -> None:
+    """Ask about marks and markup in these columns of text, and remove them if the user says so.
+
+    Args:
+        may_cut: the only column of text can be cut into regions at marked words; see `cut_text`.
+    """
+    if not table.is_long:
+        _report_placeholders(table, places, reading)
+    _remove_markup(table, places, reading)
+    may_cut = may_cut and len(places) == 1 and CRITICAL not in table.roles
+    _remove_marks(table, places, reading, may_cut=may_cut)
 
 
 def _report_placeholders(table: Table, places: Sequence[int], reading: Reading) -> None:
@@ -53,7 +65,7 @@ def _first_match(pattern: re.Pattern[str], row: Row, places: Sequence[int]) -> s
     return next((match[0] for k in places if (match := pattern.search(row.cells[k]))), "")
 
 
-def remove_markup(table: Table, places: Sequence[int], reading: Reading) -> None:
+def _remove_markup(table: Table, places: Sequence[int], reading: Reading) -> None:
     """Ask about HTML and other tags in these columns, and remove them if the user says so."""
     marked = [(row, k) for row in table.rows for k in places if _TAG.search(row.cells[k])]
     if not marked:
@@ -87,30 +99,62 @@ def _blank(tag: re.Match[str]) -> str:
     return text if text.startswith("&") else " " if text.lower().startswith("<br") else ""
 
 
-def _remove_marks(table: Table, places: Sequence[int], reading: Reading) -> None:
-    marked = []
+def _remove_marks(table: Table, places: Sequence[int], reading: Reading, *, may_cut: bool = False) -> None:
+    """Ask about marks of judgements and of words, and remove them or cut the sentences there, as the user says."""
+    marked: list[tuple[Row, int, str]] = []
     for row in table.rows:
         first = next((k for k in places if row.cells[k].strip(BLANKS) not in NO_SENTENCE), None)
-        if first is not None and (match := _MARK.match(unguard(row.cells[first]))):
-            marked.append((row, first, match))
+        for k in places:
+            text = unguard(row.cells[k])
+            plain = _without_marks(text, is_first=k == first and not table.is_long)
+            if plain != text and text.strip(BLANKS) not in SIGNS:
+                marked.append((row, k, plain))
     if not marked:
         return
-    sentences = count(len(marked), "sentence")
+    may_cut = may_cut and len(marked) == len(table.rows) and all(_marks_words(row, k) for row, k, _ in marked)
+    answers = [("remove", "Remove them"), ("keep", "Keep them: they are part of the text")]
+    if may_cut:
+        answers.insert(0, ("cut", "Remove them, and make the marked words a region of their own"))
+    texts = count(len(marked), "text" if len(places) > 1 or table.is_long else "sentence")
     example = quoted(unguard(marked[0][0].cells[marked[0][1]])[:40])
-    choice = Choice(
-        "marks",
-        f"Marks before {sentences}, such as {example}",
-        [("remove", "Remove them: they mark judgements"), ("keep", "Keep them: they are part of the text")],
-        "remove",
-    )
-    message = f"{sentences} {'begins' if len(marked) == 1 else 'begin'} with a mark, such as {example}"
-    answer = reading.choose(
-        choice, f"row {marked[0][0].line}", message, "Models would read it: remove or keep it."
-    )
-    if answer != "remove":
-        return
-    for row, place, match in marked:
-        row.cells[place] = unguard(row.cells[place])[match.end() :]
-    reading.say(
-        f"The marks before {sentences} ({', '.join(sorted({m['mark'] for *_, m in marked}))}) were removed."
-    )
+    choice = Choice("marks", f"Marks in {texts}, such as {example}", answers, answers[0][0])
+    message = f"{texts} {'has' if len(marked) == 1 else 'have'} marks, such as {example}"
+    hint = "Models would read marks of judgements or of words: remove or keep them"
+    hint += ", or cut the sentences at the marked words." if may_cut else "."
+    answer = reading.choose(choice, f"row {marked[0][0].line}", message, hint)
+    if answer == "cut":
+        _add_critical_words(table, [row for row, *_ in marked], places[0])
+    if answer in ("remove", "cut"):
+        for row, k, plain in marked:
+            row.cells[k] = plain
+        reading.say(f"Marks in {texts} were removed, such as in {example}.")
+
+
+def _without_marks(text: str, *, is_first: bool) -> str:
+    """Remove the marks from a text. `is_first`: it begins a sentence."""
+    plain = _MARKED.sub(_marked_word, text)
+    if is_first and (match := _MARK.match(plain)):
+        plain = plain[match.end() :]
+    return _STRAY.sub("", plain)
+
+
+def _marked_word(match: re.Match[str]) -> str:
+    return match["word"] or match["bracketed"]
+
+
+def _marks_words(row: Row, place: int) -> bool:
+    """Return whether exactly one word or phrase is marked, in text with blanks between words."""
+    text = unguard(row.cells[place])
+    return len(_MARKED.findall(text)) == 1 and not any(map(is_unspaced, text))
+
+
+def _add_critical_words(table: Table, rows: Sequence[Row], place: int) -> None:
+    """Add a column with the marked words, or the number of a single one, at which `cut_text` cuts."""
+    for row in rows:
+        text = unguard(row.cells[place])
+        if match := _MARKED.search(text):
+            words = _without_marks(text[: match.end()], is_first=True).split()
+            marked = _marked_word(match).split()
+            row.cells.append(str(len(words)) if len(marked) == 1 else " ".join(marked))
+    table.roles[CRITICAL] = len(table.header)
+    table.header.append("marked words")

@@ -58,7 +58,7 @@ CHOICES = {
     "cut": ("none", "/", "|", "words"),
     "fillers": ("out", "keep", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
     "empty": ("text", "out", "keep"),
-    "marks": REMOVE_OR_KEEP,
+    "marks": (*REMOVE_OR_KEEP, "cut"),
     "markup": REMOVE_OR_KEEP,
 }
 """Values of the options that answer questions about the whole sheet; those of `prediction` are conditions."""
@@ -83,7 +83,8 @@ class ParseOptions:
             items are of several.
         empty: "text", "out" or "keep": cells without text (empty or ∅) are empty texts, their items are left out, or
             the signs are text.
-        marks: "remove" or "keep": marks of judgements such as * before sentences.
+        marks: "remove" or "keep": marks of judgements (*) and of words (*word*, _word_, [word]); "cut": remove them, and
+            cut sentences at the marked words.
         markup: "remove" or "keep": HTML in texts.
         conditions, regions: name in the sheet to name in the suite; "" leaves it out.
     """

@@ -46,7 +46,7 @@ from lmgym.suites.intake.header import Headed, split_header
 from lmgym.suites.intake.headings import condition_name
 from lmgym.suites.intake.ibex import holds_items, split_items
 from lmgym.suites.intake.linger import holds_linger, split_linger
-from lmgym.suites.intake.marks import remove_markup, remove_signs
+from lmgym.suites.intake.marks import remove_signs
 from lmgym.suites.intake.parsing import (
     ANSWER,
     CONDITION_TEXT,
@@ -345,7 +345,7 @@ class _SheetReader:
 
     def _tidied(self, table: Table) -> Table:
         """Remove signs from the texts of a table of items and conditions, cut them, and number the items."""
-        remove_signs(table, self.reading)
+        remove_signs(table, text_places(table), self.reading, may_cut=True)
         cut_text(table, self.reading)
         rename_regions(table, False, self.reading)
         items.number_items(table, self.reading)
@@ -392,11 +392,9 @@ class _SheetReader:
         rename_conditions(table, self.reading)
         texts = [table.roles["content"]] if long else text_places(table)
         ask_about_blanks(table, texts, self.reading)
-        if long:
-            remove_markup(table, texts, self.reading)
-        else:
-            remove_signs(table, self.reading)
-        if not long and not self.is_cut:
+        may_cut = not long and not self.is_cut
+        remove_signs(table, texts, self.reading, may_cut=may_cut)
+        if may_cut:
             cut_text(table, self.reading)
         rename_regions(table, long, self.reading)
         if table.data and not long:

@@ -340,7 +340,7 @@ def test_judgement_marks_are_asked_about_and_can_be_removed():
     assert [text for *_, text in texts(removed)] == [
         "The owl hoots.", "The owl hoot.", "The cat naps.", "The cat nap.",
     ]  # fmt: skip
-    assert said(removed, "The marks before 2 sentences (*, ??) were removed.")
+    assert said(removed, "Marks in 2 sentences were removed, such as in “*The owl hoot.”.")
     assert texts(read(data, marks="keep"))[1][2] == "*The owl hoot."
     pairs = sheet("good|bad", "The owl hoots.|*The owl hoot.")
     assert read(pairs).asks == ("marks",)

@@ -83,3 +83,74 @@ def test_a_column_of_signs_alone_is_asked_about():
     text = optional("NA").replace("near the dogs", "NA").replace("near the barn", "NA")
     (doubted,) = [column for column in read(text).columns if column.doubt]
     assert (doubted.header, doubted.role, doubted.doubt) == ("Modifier", "data", "no text")
+
+
+# --- marks of words and judgements ---
+
+
+def sentences(*cells: str) -> str:
+    """Return a wide sheet of whole sentences, two conditions per item."""
+    rows = (f"{k // 2 + 1},{'ab'[k % 2]},{cell}\n" for k, cell in enumerate(cells))
+    return "item,condition,sentence\n" + "".join(rows)
+
+
+@pytest.mark.parametrize("marked", ["*{}*", "**{}**", "_{}_", "__{}__", "[{}]"])
+def test_marked_words_of_sentences_are_asked_and_a_region_by_default(marked):
+    verbs = [marked.format(verb) for verb in ("sleeps", "sleep", "hoots", "hoot")]
+    text = sentences(*(f"The cat {verb} well at night." for verb in verbs))
+    asked = read(text)
+    assert asked.asks == ("marks",)
+    assert asked.choices[0].proposed == "cut"
+    cut = read(text, marks="cut")
+    assert cut.document.region_names == ("Before", "Critical", "Spillover", "After")
+    assert texts(cut)[0] == ("The cat", "sleeps", "well", "at night.")
+    assert texts(read(text, marks="remove"))[0] == ("The cat sleeps well at night.",)
+    assert texts(read(text, marks="keep"))[0] == (f"The cat {verbs[0]} well at night.",)
+
+
+def test_a_marked_phrase_and_punctuation_next_to_a_mark_are_cut_whole():
+    text = sentences("The cat [has slept].", "*The cat [have slept].", "An owl *hoots*.", "An owl *hoot*!")
+    assert texts(read(text, marks="cut")) == [
+        ("The cat", "has slept."),
+        ("The cat", "have slept."),
+        ("An owl", "hoots."),
+        ("An owl", "hoot!"),
+    ]
+
+
+def test_marked_words_of_minimal_pairs_are_asked():
+    text = "good,bad\nThe cat *sleeps* well.,The cat *sleep* well.\nThe owl *hoots* well.,The owl *hoot* well.\n"
+    assert read(text).asks == ("marks",)
+    assert texts(read(text, marks="cut"))[1] == ("The cat", "sleep", "well.")
+
+
+@pytest.mark.parametrize(
+    ("cell", "plain"),
+    [("*sleep", "sleep"), ("sleep*", "sleep"), ("*sleep*", "sleep"), ("_sleep_", "sleep"), ("??sleep", "sleep")],
+)
+def test_marks_in_regions_are_asked_in_wide_and_long_tables(cell, plain):
+    wide = f"item,condition,Subject,Verb\n1,a,The cat,sleeps\n1,b,The cat,{cell}\n"
+    long = "item,condition,region_number,region_name,content\n" + "".join(
+        f"1,{condition},1,Subject,The cat\n1,{condition},2,Verb,{verb}\n"
+        for condition, verb in (("a", "sleeps"), ("b", cell))
+    )
+    for text in (wide, long):
+        asked = read(text)
+        assert asked.asks == ("marks",)
+        assert [value for value, _ in asked.choices[0].answers] == ["remove", "keep"]
+        assert texts(read(text, marks="remove"))[1] == ("The cat", plain)
+        assert texts(read(text, marks="keep"))[1] == ("The cat", cell)
+
+
+def test_sentences_are_not_cut_if_some_have_no_marked_word():
+    text = sentences("The cat *sleeps* well.", "The cat sleep well.", "An owl *hoots*.", "An owl hoot.")
+    assert [value for value, _ in read(text).choices[0].answers] == ["remove", "keep"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["He wrote f*ck and snake_case_name.", "It costs 3 * 4 euros.", "He said [...] no.", "What? Yes.",
+     "The [MASK] sleeps.", "The ___ sleeps."],
+)  # fmt: skip
+def test_signs_inside_words_and_placeholders_are_no_marks(text):
+    assert read(sentences(text, text + " Really.", text, text + " Really.")).asks == ()
