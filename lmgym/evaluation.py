@@ -45,6 +45,7 @@ def load_suite(
     cut: str = "",
     fillers: str = "",
     empty: str = "",
+    incomplete: str = "",
     marks: str = "",
     markup: str = "",
     conditions: Mapping[str, str] | None = None,
@@ -74,6 +75,8 @@ def load_suite(
             several experiments is read.
         empty: "text", "out" or "keep": take cells without text (empty or ∅) as empty texts, leave their items out, or
             keep the signs as text.
+        incomplete: "fill" or "out": give rows without a condition the one above (merged cells), or leave them out
+            (remarks below the table).
         marks: "remove" or "keep": what to do with marks of judgements (*) and of words (*word*, _word_, [word]); "cut":
             remove them, and cut sentences at the marked words.
         markup: "remove" or "keep": what to do with HTML in texts.
@@ -93,6 +96,7 @@ def load_suite(
         "cut": cut,
         "fillers": fillers,
         "empty": empty,
+        "incomplete": incomplete,
         "marks": marks,
         "markup": markup,
     }
@@ -109,6 +113,7 @@ def load_suite(
         cut=cut,
         fillers=fillers,
         empty=empty,
+        incomplete=incomplete,
         marks=marks,
         markup=markup,
         conditions=dict(conditions or {}),

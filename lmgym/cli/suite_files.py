@@ -23,6 +23,7 @@ NAMES = (
     "cut",
     "fillers",
     "empty",
+    "incomplete",
     "marks",
     "markup",
     "conditions",
@@ -91,6 +92,12 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         default="",
         choices=CHOICES["empty"],
         help="take cells without text (empty or ∅) as empty texts, leave their items out, or keep the signs as text",
+    )
+    group.add_argument(
+        "--incomplete",
+        default="",
+        choices=CHOICES["incomplete"],
+        help="fill in the condition above in rows without one (merged cells), or leave them out (remarks)",
     )
     group.add_argument(
         "--marks",

@@ -163,11 +163,16 @@ class AnswersBody(Body):
         required=False,
         help_text="cells without text (empty or ∅): take them as empty texts, leave their items out, or keep the signs",
     )
+    incomplete = serializers.ChoiceField(
+        CHOICES["incomplete"],
+        required=False,
+        help_text="rows without a condition: fill in the one above (merged cells), or leave them out (remarks)",
+    )
     marks = serializers.ChoiceField(
         CHOICES["marks"],
         required=False,
-        help_text="marks of judgements (*) and of words (*word*, _word_, [word]): remove or keep them, or remove them and cut "
-        "sentences at the marked words",
+        help_text="marks of judgements (*) and of words (*word*, _word_, [word]): remove or keep them, or remove them "
+        "and cut sentences at the marked words",
     )
     markup = serializers.ChoiceField(
         CHOICES["markup"], required=False, help_text="HTML in texts: remove or keep it"

@@ -27,6 +27,7 @@ READING_OPTIONS = (
     "prediction",
     "cut",
     "fillers",
+    "incomplete",
     "empty",
     "marks",
     "markup",

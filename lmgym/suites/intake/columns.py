@@ -28,9 +28,10 @@ AFTER = "text after the sentence has ended"
 TWIN = "often the same text as the column before"
 LABEL = "a label of the item or condition"
 NO_TEXT = "no text"
-SIGNS = frozenset(
-    "∅ Ø ø NA N/A n/a #N/A NaN nan NULL null _ - -- --- – — (empty) (none) [empty] [none]".split()
-)
+SIGNS = frozenset({
+    "∅", "Ø", "ø", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "_", "-", "--", "---", "–", "—",
+    "(empty)", "(none)", "[empty]", "[none]",
+})  # fmt: skip
 """Cells that mean that there is no text. Words such as “None” and “na” are text."""
 
 _HEADINGS = re.compile(

@@ -84,7 +84,7 @@ def split_labels(sheet: Headed, roles: Sequence[str], reading: Reading) -> list[
         if parts is None and label:
             message, hint = (
                 f"“{label[:40]}” is not an item followed by a condition",
-                "Write it as 12b, 12-match or owl_match.",
+                "Write it as 12b, 12-match or owl_match, or delete the row if it is a remark.",
             )
             reading.report.problem(at(row, place, sheet.names), message, hint)
         first = first or ((label, parts) if parts else None)

@@ -58,6 +58,7 @@ CHOICES = {
     "cut": ("none", "/", "|", "words"),
     "fillers": ("out", "keep", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
     "empty": ("text", "out", "keep"),
+    "incomplete": ("fill", "out"),
     "marks": (*REMOVE_OR_KEEP, "cut"),
     "markup": REMOVE_OR_KEEP,
 }
@@ -83,8 +84,10 @@ class ParseOptions:
             items are of several.
         empty: "text", "out" or "keep": cells without text (empty or ∅) are empty texts, their items are left out, or
             the signs are text.
-        marks: "remove" or "keep": marks of judgements (*) and of words (*word*, _word_, [word]); "cut": remove them, and
-            cut sentences at the marked words.
+        incomplete: "fill" or "out": rows without a condition have the one above (merged cells), or are left out
+            (remarks).
+        marks: "remove" or "keep": marks of judgements (*) and of words (*word*, _word_, [word]); "cut": remove them,
+            and cut sentences at the marked words.
         markup: "remove" or "keep": HTML in texts.
         conditions, regions: name in the sheet to name in the suite; "" leaves it out.
     """
@@ -98,6 +101,7 @@ class ParseOptions:
     cut: str = ""
     fillers: str = ""
     empty: str = ""
+    incomplete: str = ""
     marks: str = ""
     markup: str = ""
     conditions: Mapping[str, str] = field(default_factory=dict)

@@ -45,6 +45,8 @@ def propose(sheet: Headed, detected: list[str], reading: Reading) -> None:
     result = reading.result
     sample = [sheet.head, *sheet.body][: _SAMPLED + 1] if result.has_header else sheet.body[:_SAMPLED]
     width = max(len(row.cells) for row in sample)
+    if width > 2:  # a single cell below the header is a remark
+        sample = [row for row in sample if row is sheet.head or sum(map(bool, map(str.strip, row.cells))) > 1]
     detected = (detected + [""] * width)[:width]
     cells = [[row.cells[k].strip() if k < len(row.cells) else "" for row in sample] for k in range(width)]
     if not reading.options.header and result.header_row:

@@ -48,7 +48,9 @@ def _check_text(row: Row, names: Sequence[str], roles: Sequence[str], reading: R
     missing = next((k for k in texts if k >= width), None)
     has_others = "data" in roles or "skip" in roles
     is_aside = bool(fixed) and has_others and not any(k < width and row.cells[k].strip() for k in fixed)
-    if has_text or missing is None or is_aside:
+    if (
+        has_text or missing is None or is_aside or "condition_text" in roles
+    ):  # a missing sentence is asked about
         return
     message = f"the row ends before this column: {count(width, 'cell')}, the header has {len(roles)}"
     hint = "Select the whole table when copying, empty cells included."

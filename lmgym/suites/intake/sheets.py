@@ -45,6 +45,7 @@ from lmgym.suites.intake.factors import Crossing, join_conditions, split_labels,
 from lmgym.suites.intake.header import Headed, split_header
 from lmgym.suites.intake.headings import condition_name
 from lmgym.suites.intake.ibex import holds_items, split_items
+from lmgym.suites.intake.incomplete import settle_incomplete_rows
 from lmgym.suites.intake.linger import holds_linger, split_linger
 from lmgym.suites.intake.marks import remove_signs
 from lmgym.suites.intake.parsing import (
@@ -273,6 +274,8 @@ class _SheetReader:
         self.is_cut = grid.is_cut
         self.result.understood += grid.understood
         sheet = split_header(grid, self.reading)
+        if not grid.is_named:
+            settle_incomplete_rows(sheet, self.reading)
         roles = roles_for(sheet, grid.roles, self.reading)
         if not sheet.body:
             self.report.problem("sheet", "the sheet has a header but no rows")

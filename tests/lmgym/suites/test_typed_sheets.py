@@ -68,7 +68,9 @@ def test_a_long_table_with_missing_rows_and_signs_asks_one_question():
 
 @pytest.mark.parametrize("sign", ["-", "#N/A"])
 def test_a_sign_in_place_of_a_sentence_is_asked(sign):
-    wide = f"item,condition,sentence\n1,a,The cat sleeps.\n1,b,{sign}\n2,a,The owl hoots.\n2,b,The owl hoot.\n"
+    wide = (
+        f"item,condition,sentence\n1,a,The cat sleeps.\n1,b,{sign}\n2,a,The owl hoots.\n2,b,The owl hoot.\n"
+    )
     pairs = f"good,bad\nThe cat sleeps.,{sign}\nThe owl hoots.,The owl hoot.\n"
     for text in (wide, pairs):
         assert read(text).asks == ("empty",)
@@ -119,14 +121,22 @@ def test_a_marked_phrase_and_punctuation_next_to_a_mark_are_cut_whole():
 
 
 def test_marked_words_of_minimal_pairs_are_asked():
-    text = "good,bad\nThe cat *sleeps* well.,The cat *sleep* well.\nThe owl *hoots* well.,The owl *hoot* well.\n"
+    text = (
+        "good,bad\nThe cat *sleeps* well.,The cat *sleep* well.\nThe owl *hoots* well.,The owl *hoot* well.\n"
+    )
     assert read(text).asks == ("marks",)
     assert texts(read(text, marks="cut"))[1] == ("The cat", "sleep", "well.")
 
 
 @pytest.mark.parametrize(
     ("cell", "plain"),
-    [("*sleep", "sleep"), ("sleep*", "sleep"), ("*sleep*", "sleep"), ("_sleep_", "sleep"), ("??sleep", "sleep")],
+    [
+        ("*sleep", "sleep"),
+        ("sleep*", "sleep"),
+        ("*sleep*", "sleep"),
+        ("_sleep_", "sleep"),
+        ("??sleep", "sleep"),
+    ],
 )
 def test_marks_in_regions_are_asked_in_wide_and_long_tables(cell, plain):
     wide = f"item,condition,Subject,Verb\n1,a,The cat,sleeps\n1,b,The cat,{cell}\n"
@@ -154,3 +164,92 @@ def test_sentences_are_not_cut_if_some_have_no_marked_word():
 )  # fmt: skip
 def test_signs_inside_words_and_placeholders_are_no_marks(text):
     assert read(sentences(text, text + " Really.", text, text + " Really.")).asks == ()
+
+
+# --- remarks and merged cells ---
+
+TABLE = "item,condition,Subject,Verb\n1,a,The cat,sleeps\n1,b,The cat,sleep\n2,a,The owl,hoots\n2,b,The owl,hoot\n"
+LONG = (
+    "item,condition,region_number,region_name,content\n"
+    "1,a,1,S,The cat\n1,a,2,V,sleeps\n1,b,1,S,The cat\n1,b,2,V,sleep\n"
+)
+
+
+@pytest.mark.parametrize("table", [TABLE, LONG])
+@pytest.mark.parametrize(
+    "remark",
+    ["Source: Smith 2010", "Source: Smith 2010,,,", ",Total: 4", "* after Smith,,", "\n,,,\nN = 4,,,"],
+)
+def test_a_remark_below_the_table_is_asked_and_left_out(table, remark):
+    asked = read(f"{table}{remark}\n")
+    assert asked.asks == ("incomplete",)
+    assert "looks like a remark, not a sentence: “" in asked.problems[0].message
+    assert asked.choices[0].proposed == "out"
+    done = read(f"{table}{remark}\n", incomplete="out")
+    assert texts(done) == texts(read(table))
+    assert any(line.startswith("Not read: row ") for line in done.understood)
+
+
+def test_a_remark_in_a_column_of_text_is_asked():
+    assert read(f"{TABLE},,Source: Smith 2010,\n").asks == ("incomplete",)
+
+
+def test_several_remarks_are_one_question():
+    asked = read(f"{TABLE}\nNotes\nItem 2 is new\n")
+    assert asked.problems[0].message == "rows 7, 8 look like remarks, not sentences, such as “Notes”"
+    assert len(asked.problems) == 1
+
+
+def test_a_remark_below_minimal_pairs_is_asked_about():
+    text = "id,good,bad\n1,The cat sleeps.,The cat sleep.\n2,The owl hoots.,The owl hoot.\nSource: Smith\n"
+    assert read(text).asks == ("empty",)
+    assert len(texts(read(text, empty="out"))) == 4
+
+
+def test_a_remark_does_not_change_the_proposed_roles():
+    text = "Nr,Typ,Satz\n1,gut,The cat sleeps.\n1,bad,The cat sleep.\n2,gut,The owl hoots.\n2,bad,The owl hoot.\n"
+    assert read(f"{text}Source: Smith\n").proposed_columns == read(text).proposed_columns
+
+
+def test_an_empty_sentence_under_a_known_condition_is_no_remark():
+    text = "item,condition,Subject,Verb\n1,a,The cat,sleeps\n,b,,\n2,a,The owl,hoots\n,b,The owl,hoot\n"
+    assert read(text).asks == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "condition,item,S,V\na,1,The cat,sleeps\n,2,The owl,hoots\nb,1,The cat,sleep\n,2,The owl,hoot\n",
+        "item,condition,S,V\n1,a,The cat,sleeps\n2,,The owl,hoots\n1,b,The cat,sleep\n2,,The owl,hoot\n",
+    ],
+)
+@pytest.mark.parametrize("remark", ["", "Source: Smith\n"])
+def test_merged_cells_of_the_condition_are_asked_and_filled(text, remark):
+    asked = read(text + remark)
+    assert asked.asks == ("incomplete",)
+    assert asked.problems[0].message == "rows 3, 5 have no condition, as merged cells leave them"
+    assert asked.choices[0].proposed == "fill"
+    document = read(text + remark, incomplete="fill").document
+    assert [(s.item, s.condition, s.contents[1]) for s in document.sentences] == [
+        (1, "a", "sleeps"),
+        (1, "b", "sleep"),
+        (2, "a", "hoots"),
+        (2, "b", "hoot"),
+    ]
+
+
+def test_merged_cells_of_factors_are_filled():
+    text = (
+        "item,number,match,S,V\n1,sg,yes,The cat,sleeps\n,,no,The cat,sleep\n,pl,yes,The cats,sleep\n"
+        ",,no,The cats,sleeps\n2,sg,yes,The owl,hoots\n,,no,The owl,hoot\n,pl,yes,The owls,hoot\n,,no,The owls,hoots\n"
+    )
+    columns = {"A": "item", "B": "condition", "C": "condition", "D": "text", "E": "text"}
+    done = parse_upload(text.encode(), "x.csv", ParseOptions(columns=columns, incomplete="fill"))
+    assert done.document.conditions == ("sg_yes", "sg_no", "pl_yes", "pl_no")
+
+
+def test_an_empty_condition_that_cannot_be_filled_is_refused_with_its_cell():
+    text = TABLE.replace("1,b,", "1,,")
+    (problem,) = read(text).problems
+    assert (problem.where, problem.message) == ("row 3, column B (condition)", "the condition is empty")
+    assert "which the item has already" in problem.hint
