@@ -67,7 +67,25 @@ def split_header(grid: Grid, reading: Reading) -> Headed:
     body = [row for row in rows[place + 1 :] if row.cells != rows[place].cells]
     if n_repeated := len(rows) - place - 1 - len(body):
         reading.say(f"{count(n_repeated, 'row')} that repeated the headings: not read.")
-    return _headed(rows[place], body)
+    return _headed(_with_row_names(rows[place], body, reading), body)
+
+
+def _with_row_names(head: Row, body: Sequence[Row], reading: Reading) -> Row:
+    """Return the header with an empty heading before the first one, if every row has one cell more and begins with a
+    number of its own: R writes row names in this way. If the first heading is that of the items, the second cells must
+    be numbers, too; otherwise the last column lacks its heading."""
+    width = filled_width(head.cells)
+    if len(body) < 2 or {len(row.cells) for row in body} != {width + 1}:
+        return head
+    first, second = ([row.cells[k].strip() for row in body] for k in (0, 1))
+    is_item = roles_of([unguard(head.cells[0])]) == ["item"]
+    if len(set(first)) < len(first) or not all(map(str.isdecimal, [*first, *(second if is_item else ())])):
+        return head
+    reading.say(
+        "Every row has one cell more than the header and begins with a number of its own, as row names of R: the first "
+        "column has no heading."
+    )
+    return Row(head.line, ["", *head.cells])
 
 
 def without_header(rows: list[Row], reading: Reading) -> Headed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lmgym.suites.formats.tables import Row
+from lmgym.suites.intake.containers import filled_width
 from lmgym.suites.intake.header import Headed
 from lmgym.suites.intake.parsing import column_letter
 from lmgym.suites.intake.reading import Reading, at, first_places
@@ -18,6 +19,14 @@ def even_rows(sheet: Headed, roles: Sequence[str], reading: Reading) -> None:
     those that end before their text."""
     width = len(roles)
     short: list[int] = []
+    if len(sheet.body) > 1 and all(filled_width(row.cells) == width + 1 for row in sheet.body):
+        message = f"the header has {count(width, 'heading')}, but every row has {width + 1} cells"
+        hint = (
+            "Name the last column. Or, if the first one has row names, as R writes them, put a heading such as “row” "
+            "before the others."
+        )
+        reading.report.problem(f"row {sheet.head.line}", message, hint)
+        reading.report.raise_problems()
     for row in sheet.body:
         cells = row.cells
         while len(cells) > width and not cells[-1].strip():

@@ -253,3 +253,53 @@ def test_an_empty_condition_that_cannot_be_filled_is_refused_with_its_cell():
     (problem,) = read(text).problems
     assert (problem.where, problem.message) == ("row 3, column B (condition)", "the condition is empty")
     assert "which the item has already" in problem.hint
+
+
+# --- row names of R ---
+
+
+def with_row_names(text: str, separator: str = ",") -> str:
+    """Return a table as R's write.table writes it: row numbers without a heading, strings in quotation marks."""
+    head, *rows = [line.split(",") for line in text.splitlines()]
+    numbered = [head, *([str(n), *row] for n, row in enumerate(rows, start=1))]
+    return "\n".join(separator.join(f'"{cell}"' for cell in row) for row in numbered)
+
+
+@pytest.mark.parametrize("separator", [",", "\t", ";"])
+def test_row_names_of_r_are_asked_about_and_no_region(separator):
+    text = with_row_names(TABLE, separator)
+    asked = read(text)
+    assert asked.asks == ("columns",)
+    assert [(column.header, column.role) for column in asked.columns] == [
+        ("", "data"),
+        ("item", "item"),
+        ("condition", "condition"),
+        ("Subject", "text"),
+        ("Verb", "text"),
+    ]
+    done = parse_upload(text.encode(), "x.csv", ParseOptions(columns=asked.proposed_columns))
+    assert texts(done) == texts(read(TABLE))
+
+
+@pytest.mark.parametrize(
+    "table", [LONG, "good,bad\nThe cat sleeps.,The cat sleep.\nThe owl hoots.,The owl hoot.\n"]
+)
+def test_row_names_of_r_are_no_text_of_long_tables_and_pairs(table):
+    assert texts(read(with_row_names(table))) == texts(read(table))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "item,condition,S\n1,a,The cat,sleeps\n1,b,The cat,sleep\n",
+        "item,condition,V\nr1,1,a,sleeps\nr2,1,b,sleep\n",
+    ],
+)
+def test_a_heading_that_every_row_lacks_is_one_problem_with_both_remedies(text):
+    (problem,) = read(text).problems
+    assert (problem.where, problem.message) == (
+        "row 1",
+        "the header has 3 headings, but every row has 4 cells",
+    )
+    assert "Name the last column" in problem.hint
+    assert "row names" in problem.hint
