@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from lmgym.suites.intake.headings import named_roles, normal
+from lmgym.suites.headings import named_roles, normal
 
 _NAMES = {
     "participant": "participant participants participant_id participantid participant_no participant_number "

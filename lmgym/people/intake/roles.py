@@ -13,7 +13,7 @@ from lmgym.people.intake.numbers import is_missing, numbers, verdicts
 from lmgym.people.intake.records import BEFORE, RUN
 from lmgym.people.intake.table import PeopleTable, TextColumn
 from lmgym.suites.formats.documents import SuiteDocument
-from lmgym.suites.intake.headings import normal, roles_of
+from lmgym.suites.headings import normal, roles_of
 
 ROLES: dict[str, str] = {
     "participant": "participant",

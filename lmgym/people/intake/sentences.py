@@ -18,7 +18,7 @@ from lmgym.people.intake.table import TextColumn
 from lmgym.people.intake.texts import difference, letters, nearest, plain, shortened
 from lmgym.suites.formats.documents import MAX_NAME_CHARACTERS
 from lmgym.suites.formats.item_data import item_data
-from lmgym.suites.intake.headings import normal
+from lmgym.suites.headings import normal
 from lmgym.suites.intake.questions import LEAVE_OUT, Question
 from lmgym.text import count
 from lmgym.text.near_names import nearest_name

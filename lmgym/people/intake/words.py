@@ -21,7 +21,7 @@ from lmgym.people.intake.state import NAMED, Matching
 from lmgym.people.intake.table import TextColumn
 from lmgym.people.intake.texts import difference, plain, shortened
 from lmgym.suites.formats.documents import SentenceDoc, SuiteDocument
-from lmgym.suites.intake.headings import normal
+from lmgym.suites.headings import normal
 from lmgym.suites.intake.questions import Question
 from lmgym.suites.regions import ATTACHED
 from lmgym.text import BLANKS, count

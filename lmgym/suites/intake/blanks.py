@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lmgym.suites.columns import SIGNS
 from lmgym.suites.formats.tables import Table
-from lmgym.suites.intake.columns import SIGNS
 from lmgym.suites.intake.pairs import NO_SENTENCE
 from lmgym.suites.intake.parsing import Choice
 from lmgym.suites.intake.reading import Reading, at

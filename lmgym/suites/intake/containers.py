@@ -19,7 +19,7 @@ from lmgym.files.bounded import Refused, check
 from lmgym.files.bounded import load as bounded_load
 from lmgym.suites.formats.documents import LIMITS
 from lmgym.suites.formats.tables import Row, check_quotes, check_table
-from lmgym.suites.intake.headings import pair_of, roles_of
+from lmgym.suites.headings import pair_of, roles_of
 from lmgym.text import CONTROL, SURROGATE, listing
 from lmgym.text.json_text import load
 from lmgym.text.problems import FormatError, Report

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from lmgym.suites.formats.documents import MAX_REGIONS
 from lmgym.suites.formats.tables import Row
+from lmgym.suites.headings import ROLE_NAMES, pair_of, roles_of
 from lmgym.suites.intake.containers import Grid, filled_width
-from lmgym.suites.intake.headings import ROLE_NAMES, pair_of, roles_of
 from lmgym.suites.intake.parsing import SAMPLE
 from lmgym.suites.intake.reading import Reading
 from lmgym.text import count, unguard

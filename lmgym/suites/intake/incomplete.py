@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lmgym.suites.columns import metadata_heading
 from lmgym.suites.formats.tables import Row
-from lmgym.suites.intake.columns import metadata_heading
+from lmgym.suites.headings import pair_of, roles_of
 from lmgym.suites.intake.header import Headed
-from lmgym.suites.intake.headings import pair_of, roles_of
 from lmgym.suites.intake.parsing import CONDITION_TEXT, DATA, SKIP, TEXT, Choice, column_letter
 from lmgym.suites.intake.reading import Reading, at, first_places
 from lmgym.text import listing, quoted

@@ -7,8 +7,8 @@ import html
 import re
 from collections.abc import Sequence
 
+from lmgym.suites.columns import SIGNS
 from lmgym.suites.formats.tables import Row, Table
-from lmgym.suites.intake.columns import SIGNS
 from lmgym.suites.intake.pairs import NO_SENTENCE
 from lmgym.suites.intake.parsing import CRITICAL, Choice
 from lmgym.suites.intake.reading import Reading

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from lmgym.suites import columns
 from lmgym.suites.formats.designs import condition_name as joined_levels
 from lmgym.suites.formats.documents import MAX_CELL_CHARACTERS, PredictionDoc
 from lmgym.suites.formats.tables import Row, Table, data_name
-from lmgym.suites.intake import columns
+from lmgym.suites.headings import condition_name, pair_of
 from lmgym.suites.intake.completions import BAD, GOOD, fill_blank, texts_by_condition
 from lmgym.suites.intake.containers import Record
 from lmgym.suites.intake.header import Headed
-from lmgym.suites.intake.headings import condition_name, pair_of
 from lmgym.suites.intake.parsing import CRITICAL, MATCHED, NO_PREDICTION, Choice, column_letter
 from lmgym.suites.intake.reading import Reading, at, first_places
 from lmgym.text import BLANKS, count, is_unspaced, listing, unguard

@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from lmgym.suites.columns import doubts, metadata_heading
 from lmgym.suites.formats.tables import data_places
+from lmgym.suites.headings import condition_name, normal
 from lmgym.suites.intake import pairs
-from lmgym.suites.intake.columns import doubts, metadata_heading
 from lmgym.suites.intake.completions import has_blanks
 from lmgym.suites.intake.factors import crosses, item_and_condition, telling_columns
 from lmgym.suites.intake.header import Headed
-from lmgym.suites.intake.headings import condition_name, normal
 from lmgym.suites.intake.items import NUMBER
 from lmgym.suites.intake.parsing import (
     ANSWER,

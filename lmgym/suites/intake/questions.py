@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from lmgym.suites.formats.documents import MAX_BYTES, SuiteDocument
+from lmgym.suites.headings import condition_name
 from lmgym.suites.intake import ENCODINGS
-from lmgym.suites.intake.headings import condition_name
 from lmgym.suites.intake.parsing import CHOICES, CONDITION_TEXT, NOTHING, ROLES, ParseOptions, ParseResult
 from lmgym.suites.intake.sheets import read_part
 from lmgym.text.near_names import nearest_name

@@ -7,14 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from lmgym.suites.columns import in_words, is_whole, metadata_heading
 from lmgym.suites.formats.documents import MAX_REGIONS
 from lmgym.suites.formats.tables import data_places
-from lmgym.suites.intake import pairs
-from lmgym.suites.intake.columns import in_words, is_whole, metadata_heading
-from lmgym.suites.intake.containers import Record
-from lmgym.suites.intake.factors import TELLS_APART, telling_columns
-from lmgym.suites.intake.header import Headed
-from lmgym.suites.intake.headings import (
+from lmgym.suites.headings import (
     condition_name,
     item_of_pairs,
     named_roles,
@@ -23,6 +19,10 @@ from lmgym.suites.intake.headings import (
     pair_of,
     roles_of,
 )
+from lmgym.suites.intake import pairs
+from lmgym.suites.intake.containers import Record
+from lmgym.suites.intake.factors import TELLS_APART, telling_columns
+from lmgym.suites.intake.header import Headed
 from lmgym.suites.intake.parsing import (
     ANSWER,
     CONDITION_TEXT,

@@ -28,6 +28,7 @@ from lmgym.suites.formats.documents import (
     SuiteDocument,
 )
 from lmgym.suites.formats.tables import Row, Table, read_long_table, read_wide
+from lmgym.suites.headings import condition_name
 from lmgym.suites.intake import items, pairs
 from lmgym.suites.intake.blanks import ask_about_blanks
 from lmgym.suites.intake.completions import GOOD
@@ -43,7 +44,6 @@ from lmgym.suites.intake.critical import count_from_one
 from lmgym.suites.intake.cuts import cut_text
 from lmgym.suites.intake.factors import Crossing, join_conditions, split_labels, with_crossing
 from lmgym.suites.intake.header import Headed, split_header
-from lmgym.suites.intake.headings import condition_name
 from lmgym.suites.intake.ibex import holds_items, split_items
 from lmgym.suites.intake.incomplete import settle_incomplete_rows
 from lmgym.suites.intake.linger import holds_linger, split_linger

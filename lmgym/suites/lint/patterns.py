@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeAlias
 
-from lmgym.suites.intake.columns import ends_sentence
+from lmgym.suites.columns import ends_sentence
 
 from .findings import Cell, Design, Finding, Identical, Severity, items_phrase, quoted
 

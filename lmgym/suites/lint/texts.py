@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from operator import ne
 
+from lmgym.suites.columns import closes_sentence, is_number
 from lmgym.suites.formats.documents import SentenceDoc
-from lmgym.suites.intake.columns import closes_sentence, is_number
 from lmgym.suites.regions import ATTACHED
 from lmgym.text import BLANKS, count, is_unspaced
 

@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 
 from lmgym.files.workbooks import write_xlsx
 from lmgym.suites.blueprints import BLUEPRINTS
-from lmgym.suites.formats import read_json, read_suite, write_json, write_long_csv, write_wide_tsv
-from lmgym.suites.intake import parse_upload
-from lmgym.suites.intake.columns import (
+from lmgym.suites.columns import (
     AFTER,
     BEFORE,
     CODES,
@@ -21,6 +19,8 @@ from lmgym.suites.intake.columns import (
     VERDICTS,
     closes_sentence,
 )
+from lmgym.suites.formats import read_json, read_suite, write_json, write_long_csv, write_wide_tsv
+from lmgym.suites.intake import parse_upload
 from lmgym.suites.intake.parsing import ParseOptions
 from lmgym.suites.intake.sheets import read_part
 from lmgym.suites.lint import lint

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
-from lmgym.suites.intake.headings import normal
+from lmgym.suites.headings import normal
 from lmgym.text import is_unspaced
 
 Cells: TypeAlias = Sequence[str]
