@@ -52,6 +52,9 @@ _SENTENCE = ("sentence", "sent", "text", "example")
 """Words that may stand before or after a heading of `_PAIRS`."""
 
 
+_OPENING = re.compile(r"(sentence_)?(prefix|preamble|context|beginning|opening|stem|lead_?in|left_context)")
+
+
 def normal(heading: str) -> str:
     """Normalise a heading for comparison: lower case, composed characters, `_` for blanks, hyphens and full stops."""
     text = unicodedata.normalize("NFC", heading).strip().lower()
@@ -85,6 +88,11 @@ def roles_of(headings: Sequence[str], columns: Sequence[Sequence[str]] = ()) -> 
                 detected[place] = role
                 break
     return detected
+
+
+def is_opening(heading: str) -> bool:
+    """Return whether a heading usually names the beginning of sentences."""
+    return bool(_OPENING.fullmatch(normal(heading)))
 
 
 def item_of_pairs(headings: Sequence[str], columns: Sequence[Sequence[str]]) -> int | None:

@@ -47,6 +47,8 @@ DATA = "data"
 """Key in `SentenceDoc.extra` of a table's item data, a map of heading to cell."""
 DATA_PREFIX = "data_"
 """Beginning of the headings of item data in tables that LM Gym writes."""
+REGION_PREFIX = "region: "
+"""Beginning of headings of regions that would be taken for something else, in wide tables that LM Gym writes."""
 _COLUMNS = {
     "item": ("item_number", "item", "item_no", "itemnumber", "item_id"),
     "condition": ("condition_name", "condition", "conditionname", "cond"),
@@ -153,7 +155,8 @@ def parse_table(text: str, report: Report) -> Table:
         message = f"the header needs a column for items and one for conditions, but has {headings}"
         report.problem(rows[0].where, message, _HEADER_HINT)
     body = rows[1:]
-    table = Table(rows[0].line, header, roles, body, data_places(header))
+    data, header = data_places(header), list(map(region_name, header))
+    table = Table(rows[0].line, header, roles, body, data)
     most, what = (MAX_CELLS, "regions in all") if table.is_long else (MAX_SENTENCES, "sentences")
     if len(body) > most:
         report.problem("file", f"{len(body):,} {what}; at most {most:,} are allowed", "Split the suite.")
@@ -174,6 +177,11 @@ def data_name(title: str) -> str:
     """Return the name of item data from a heading, without DATA_PREFIX."""
     name = unguard(title).strip()
     return name.removeprefix(DATA_PREFIX) or name
+
+
+def region_name(title: str) -> str:
+    """Return a heading without REGION_PREFIX."""
+    return title.removeprefix(REGION_PREFIX)
 
 
 def _data_of(table: Table, row: Row) -> dict[str, Any]:

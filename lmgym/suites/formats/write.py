@@ -14,9 +14,11 @@ from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from lmgym.files.workbooks import write_xlsx
+from lmgym.suites.columns import doubts
 from lmgym.suites.formats.documents import PredictionDoc, SentenceDoc, SuiteDocument
 from lmgym.suites.formats.item_data import item_data
-from lmgym.suites.formats.tables import DATA_PREFIX
+from lmgym.suites.formats.tables import DATA_PREFIX, REGION_PREFIX
+from lmgym.suites.headings import is_opening, named_roles, pair_of
 from lmgym.text import guard
 
 Dialect: TypeAlias = Literal["current", "early"]
@@ -104,11 +106,35 @@ def write_wide_tsv(doc: SuiteDocument, whitespace: Whitespace = "as-imported") -
 
 def _wide(doc: SuiteDocument, whitespace: Whitespace, text: Callable[[str], str]) -> list[list[str]]:
     data = item_data(doc).values
-    rows = [["item", "condition", *map(text, doc.region_names), *_data_headings(data)]]
+    headings = (
+        REGION_PREFIX + text(name) if is_doubtful else text(name)
+        for name, is_doubtful in zip(doc.region_names, _doubtful_regions(doc), strict=True)
+    )
+    rows = [["item", "condition", *headings, *_data_headings(data)]]
     for sentence in doc.sentences:
         cells = (*_cells(sentence, whitespace), *_data_cells(data, sentence))
         rows.append([str(sentence.item), text(sentence.condition), *map(text, cells)])
     return rows
+
+
+def _doubtful_regions(doc: SuiteDocument) -> list[bool]:
+    """Return for each region whether readers of tables would take its column for something else, or ask about it."""
+    names = doc.region_names
+    pair = pair_of(names) or ()
+    sure = {
+        name
+        for k, (name, role) in enumerate(zip(names, named_roles(names), strict=True))
+        if role
+        or k in pair
+        or names.count(name) > 1
+        or name.startswith((DATA_PREFIX, REGION_PREFIX))
+        or (k and is_opening(name))
+    }
+    items, conditions = ([str(row.item) for row in doc.sentences], [row.condition for row in doc.sentences])
+    columns = [[row.contents[k] for row in doc.sentences] for k in range(len(names))]
+    while doubted := doubts(names, columns, items, conditions, sure):
+        sure |= {names[k] for k in doubted}
+    return [name in sure for name in names]
 
 
 def _data_headings(names: Iterable[str]) -> list[str]:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from lmgym.suites.columns import doubts, metadata_heading
-from lmgym.suites.formats.tables import data_places
-from lmgym.suites.headings import condition_name, normal
+from lmgym.suites.formats.tables import REGION_PREFIX, data_places, region_name
+from lmgym.suites.headings import condition_name, is_opening, normal
 from lmgym.suites.intake import pairs
 from lmgym.suites.intake.completions import has_blanks
 from lmgym.suites.intake.factors import crosses, item_and_condition, telling_columns
@@ -84,7 +84,7 @@ def propose(sheet: Headed, detected: list[str], reading: Reading) -> None:
         if similar and proposed == DATA and has_blanks(below[place]):
             proposed = TEXT
         if endings and proposed == DATA and _is_shared(header[place], below[place]):
-            proposed = OPENING if place > endings[0] and _OPENING.fullmatch(normal(header[place])) else TEXT
+            proposed = OPENING if place > endings[0] and is_opening(header[place]) else TEXT
         column = Column(
             column_letter(place), header[place], ROLES[proposed], proposed, doubted.get(place, "")
         )
@@ -115,7 +115,6 @@ _CROSSED = re.compile(
     r"(?P<target>target|continuation|completion|ending|predicate)_?(?P<other>\w{1,20})"
 )
 """Headings of contexts and targets, each with a number or the name of a level."""
-_OPENING = re.compile(r"(sentence_)?(prefix|preamble|context|beginning|opening|stem|lead_?in|left_context)")
 _GOOD = re.compile(r"(good|expected|correct|right|plausible|congruent|acceptable|grammatical)(_.*)?$")
 _CRITICAL = re.compile(
     r"(critical|target|cw|roi)_?(word)?_?(position|index|idx|number|no|nr|pos|loc|location)?|"
@@ -343,14 +342,17 @@ def doubted_columns(
     empty = [""] * (len(cells[0]) if cells else 0)
     item, condition = (filled(cells[roles[r]]) if r in roles else empty for r in ("item", "condition"))
     sure = {*(reading.known.region_names if reading.known else ()), *reading.options.regions}
-    reasons = doubts([header[k] for k in places], [cells[k] for k in places], item, condition, sure)
+    sure |= {region_name(name) for name in header if name.startswith(REGION_PREFIX)}
+    reasons = doubts(
+        [region_name(header[k]) for k in places], [cells[k] for k in places], item, condition, sure
+    )
     return {places[k]: reason for k, reason in reasons.items()}
 
 
 def late_openings(header: Sequence[str], text: Sequence[int], reading: Reading) -> list[int]:
     """Return the columns of text that are called the beginning of the sentence although they are not the first one."""
     sure = {*(reading.known.region_names if reading.known else ()), *reading.options.regions}
-    return [k for k in text[1:] if _OPENING.fullmatch(normal(header[k])) and header[k] not in sure]
+    return [k for k in text[1:] if is_opening(header[k]) and header[k] not in sure]
 
 
 def filled(cells: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from lmgym.suites.columns import in_words, is_whole, metadata_heading
 from lmgym.suites.formats.documents import MAX_REGIONS
-from lmgym.suites.formats.tables import data_places
+from lmgym.suites.formats.tables import REGION_PREFIX, data_places
 from lmgym.suites.headings import (
     condition_name,
     item_of_pairs,
@@ -368,7 +368,7 @@ def _check_regions(sheet: Headed, roles: Mapping[str, int], long: bool, reading:
         if place not in by_place and not long:
             number += 1
             meaning = f"region {number}"
-            if cell and cell in seen:
+            if cell and cell in seen and not cell.startswith(REGION_PREFIX):
                 message = f"“{cell}” is already the name of column {column_letter(seen[cell])}"
                 reading.report.problem(at(head, place, header), message, "Give every region its own name.")
             seen.setdefault(cell, place)

@@ -27,7 +27,7 @@ from lmgym.suites.formats.documents import (
     PredictionDoc,
     SuiteDocument,
 )
-from lmgym.suites.formats.tables import Row, Table, read_long_table, read_wide
+from lmgym.suites.formats.tables import Row, Table, read_long_table, read_wide, region_name
 from lmgym.suites.headings import condition_name
 from lmgym.suites.intake import items, pairs
 from lmgym.suites.intake.blanks import ask_about_blanks
@@ -433,7 +433,7 @@ class _SheetReader:
         used = [k for k, role in enumerate(roles) if role != SKIP and (role != "item" or k == first_item)]
         used.sort(key=lambda k: roles[k] != OPENING)
         roles = [TEXT if role == OPENING else role for role in roles]
-        names = [sheet.names[k] if k < len(sheet.names) else "" for k in used]
+        names = [region_name(sheet.names[k]) if k < len(sheet.names) else "" for k in used]
         by_role = {
             role: new
             for new, place in reversed(list(enumerate(used)))

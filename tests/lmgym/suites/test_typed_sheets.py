@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from lmgym.suites.formats import SentenceDoc, SuiteDocument, write_wide_tsv
+from lmgym.suites.formats.write import WRITERS
 from lmgym.suites.intake import parse_upload
 from lmgym.suites.intake.parsing import ParseOptions, ParseResult
 
@@ -303,3 +307,57 @@ def test_a_heading_that_every_row_lacks_is_one_problem_with_both_remedies(text):
     )
     assert "Name the last column" in problem.hint
     assert "row names" in problem.hint
+
+
+# --- tables that LM Gym writes ---
+
+TROUBLE = [
+    *("item", "Cond", "condition", "list", "4", "content", "text", "region", "region_name", "Nr", "Bedingung", "id"),
+    *("data_x", "region: x", "region: region: x", "good", "bad", "sentence_good", "sentence_bad", "prefix", "V", "S"),
+    *("Context1", "Context2", "Target1", "Target2", "expected", "target", "sentence", "number", "type"),
+]  # fmt: skip
+CELLS = [
+    "The cat",
+    "sleeps",
+    "the dogs",
+    "4",
+    "3.5",
+    "a_1",
+    "B",
+    "yes",
+    "no",
+    "The cat sleeps.",
+    "singular",
+    "x.wav",
+]
+
+
+@given(st.data())
+def test_exported_tables_are_read_back_whatever_the_regions_are_called(data):
+    names = data.draw(st.lists(st.sampled_from(TROUBLE), min_size=1, max_size=5))
+    row = st.tuples(*(st.sampled_from(CELLS) for _ in names))
+    sentences = [
+        SentenceDoc(item, condition, data.draw(row), None, {})
+        for item in (1, 2, 3)
+        for condition in ("sing", "plur")
+    ]
+    document = SuiteDocument("x", "sum", {}, tuple(names), ("sing", "plur"), tuple(sentences))
+    for form, suffix in (("csv", "csv"), ("tsv", "tsv"), ("csv-excel", "csv"), ("xlsx", "xlsx")):
+        written = WRITERS[form](document)
+        result = parse_upload(written if isinstance(written, bytes) else written.encode(), f"x.{suffix}")
+        assert (form, result.asks, result.problems) == (form, (), [])
+        assert result.document.region_names == document.region_names
+        assert [one.contents for one in result.document.sentences] == [one.contents for one in sentences]
+
+
+def test_only_regions_that_would_be_misread_are_marked_in_exported_tables():
+    regions = ("Subject", "list", "Verb")
+    row = SentenceDoc(1, "a", ("The cat", "of them", "sleeps"), None, {})
+    written = write_wide_tsv(SuiteDocument("x", "sum", {}, regions, ("a",), (row,)))
+    assert written.splitlines()[0] == "item\tcondition\tSubject\tregion: list\tVerb"
+
+
+def test_a_suite_without_sentences_is_written_as_a_table():
+    assert write_wide_tsv(SuiteDocument("x", "sum", {}, ("item", "V"), ("a",), ())).startswith(
+        "item\tcondition\tregion: item\tV"
+    )
