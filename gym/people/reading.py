@@ -54,12 +54,12 @@ def summary(imported: Imported) -> str:
     observations = imported.matched.observations if imported.matched else None
     if observations is None:
         return ""
-    name = observations.measure.name
-    parts = [f"{len(observations):,} {name if len(observations) == 1 else f'{name}s'}"]
+    values = "value" if len(observations) == 1 else "values"
+    parts = [f"{len(observations):,} {values} of {observations.measure.name}"]
     if observations.are_means:
         parts.append("means over participants")
     else:
-        parts.append(f"of {count(len(observations.participants), 'participant')}")
+        parts.append(f"from {count(len(observations.participants), 'participant')}")
     n_items = len(set(observations.item.tolist()))
     return f"{' '.join(parts)}, {count(n_items, 'item')}, {count(len(observations.conditions), 'condition')}"
 

@@ -90,7 +90,7 @@ def test_the_page_shows_how_the_file_is_read_before_anything_is_saved(client, re
     page = client.get(row.get_absolute_url())
     assert page.status_code == 200
     reading = client.post(reverse("human-data-import-reading", args=[row.key]), row.answers)
-    assert f"{PEOPLE} participants" in reading.content.decode()
+    assert f" values of self-paced reading time from {PEOPLE} participants, " in reading.content.decode()
     assert not HumanData.objects.exists()
 
 

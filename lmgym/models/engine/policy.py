@@ -66,7 +66,7 @@ class ScoringPolicy:
         if self.whitespace == "trailing" and self.metric != "sum":
             raise ValueError(
                 f"the whitespace correction is defined for the metric sum, not for {self.metric}: "
-                "choose metric=sum or whitespace=none"
+                "choose the metric sum, or no whitespace correction"
             )
 
     @property

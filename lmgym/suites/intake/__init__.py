@@ -18,6 +18,7 @@ from lmgym.suites.intake.containers import holds_records
 from lmgym.suites.intake.ibex import holds_items
 from lmgym.suites.intake.linger import holds_linger
 from lmgym.suites.intake.parsing import NOTHING, ParseOptions, ParseResult
+from lmgym.suites.intake.reading import as_sentence
 from lmgym.suites.intake.sheets import (
     read_cells,
     read_items,
@@ -143,7 +144,7 @@ def _as_file(data: bytes, filename: str) -> ParseResult | None:
         ):
             return ParseResult("file", problems=list(error.problems))
         return None
-    return ParseResult("file", document, understood=[str(notice) for notice in document.notices])
+    return ParseResult("file", document, understood=[*map(as_sentence, document.notices)])
 
 
 def _is_unicode(data: bytes) -> bool:

@@ -163,7 +163,8 @@ def leave_out_fillers(table: Table, reading: Reading) -> None:
     item, condition = table.roles["item"], table.roles["condition"]
     names: dict[str, dict[str, None]] = {}
     for row in table.rows:
-        names.setdefault(row.cells[item].strip(), {})[row.cells[condition].strip()] = None
+        if label := row.cells[item].strip():  # an empty one is reported later
+            names.setdefault(label, {})[row.cells[condition].strip()] = None
     if designs := _designs(names.values()):
         names = _one_design(table, names, designs, reading)
     usual = _usual(names.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lmgym.suites.formats.documents import SuiteDocument
@@ -79,14 +79,13 @@ def hyphenated(role: str) -> str:
 
 def as_sentence(notice: Notice) -> str:
     """Format a notice as a sentence, with its place unless that is the whole file."""
-    place = "" if notice.where in ("file", "$") else f"{in_rows(notice.where).capitalize()}: "
-    message = notice.message if place else notice.message[:1].upper() + notice.message[1:]
-    return f"{place}{in_rows(message)}."
+    text = str(replace(notice, where="") if notice.where == "file" else notice)
+    return text[:1].upper() + text[1:]
 
 
 def in_rows(text: str) -> str:
     """Say “row” for “line”, which the readers of text files use."""
-    return re.sub(r"\bline (\d)", r"row \1", text)
+    return re.sub(r"\bline (?=\d)", "row ", re.sub(r"\bLine (?=\d)", "Row ", text))
 
 
 def problem_in_rows(problem: Problem) -> Problem:

@@ -66,7 +66,7 @@ from lmgym.suites.intake.parsing import (
     Part,
     column_letter,
 )
-from lmgym.suites.intake.reading import Reading, as_sentence, at, problem_in_rows, text_places
+from lmgym.suites.intake.reading import Reading, as_sentence, at, in_rows, problem_in_rows, text_places
 from lmgym.suites.intake.renames import rename_conditions, rename_regions
 from lmgym.suites.intake.roles import EXTRA, HEADER_HINT, roles_for
 from lmgym.suites.intake.rows import even_rows
@@ -250,7 +250,11 @@ class _SheetReader:
             notices=(),
             is_table=not self.predictions,
         )
-        self.result.understood = [form, *self.result.understood, *map(as_sentence, notices)]
+        self.result.understood = [
+            form,
+            *self.result.understood,
+            *(in_rows(as_sentence(one)) for one in notices),
+        ]
         if _is_unspaced(document):
             self.reading.say(
                 "The text has no blanks between words: join the regions without spaces (“none”)."

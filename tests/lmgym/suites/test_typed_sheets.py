@@ -361,3 +361,23 @@ def test_a_suite_without_sentences_is_written_as_a_table():
     assert write_wide_tsv(SuiteDocument("x", "sum", {}, ("item", "V"), ("a",), ())).startswith(
         "item\tcondition\tregion: item\tV"
     )
+
+
+# --- messages ---
+
+
+def test_notices_of_a_file_are_sentences_without_the_word_file():
+    understood = read(TABLE).understood
+    assert understood == ["A table has no predictions and no metric; the metric is “sum”."]
+
+
+def test_notices_keep_their_place():
+    text = "item,condition,region_number,content,note\n1,a,1,The cat,x\n1,b,1,The owl,y\n"
+    assert "Line 1: unknown column kept as extra data: note." in read(text).understood
+
+
+def test_a_row_without_an_item_is_not_an_item_without_a_name():
+    text = TABLE.replace("\n1,a,", "\n,x,", 1)
+    problems = [str(problem) for problem in read(text).problems]
+    assert problems
+    assert not any("tem  " in problem for problem in problems)

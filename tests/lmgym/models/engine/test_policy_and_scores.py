@@ -41,7 +41,7 @@ def test_defaults_and_round_trip() -> None:
         ({"join": "tabs"}, "join is 'tabs'"),
         ({"metric": "all"}, "metric is 'all'"),
         ({"eos": 1}, "eos is 1"),
-        ({"whitespace": "trailing", "metric": "mean"}, "choose metric=sum or whitespace=none"),
+        ({"whitespace": "trailing", "metric": "mean"}, "choose the metric sum, or no whitespace correction"),
         ({"log_base": 2, "bos": "auto"}, "unknown fields of a scoring policy: 'log_base'"),
     ],
 )
