@@ -72,14 +72,14 @@ def split_header(grid: Grid, reading: Reading) -> Headed:
 
 def _with_row_names(head: Row, body: Sequence[Row], reading: Reading) -> Row:
     """Return the header with an empty heading before the first one, if every row has one cell more and begins with a
-    number of its own: R writes row names in this way. If the first heading is that of the items, the second cells must
-    be numbers, too; otherwise the last column lacks its heading."""
+    number of its own: R writes row names in this way. The cells that then stand under the heading of the items must be
+    numbers, too; otherwise the last column lacks its heading."""
     width = filled_width(head.cells)
     if len(body) < 2 or {len(row.cells) for row in body} != {width + 1}:
         return head
-    first, second = ([row.cells[k].strip() for row in body] for k in (0, 1))
-    is_item = roles_of([unguard(head.cells[0])]) == ["item"]
-    if len(set(first)) < len(first) or not all(map(str.isdecimal, [*first, *(second if is_item else ())])):
+    roles = ["item", *roles_of([unguard(cell) for cell in head.cells])]
+    numbers = [row.cells[k].strip() for row in body for k, role in enumerate(roles) if role == "item"]
+    if len({row.cells[0].strip() for row in body}) < len(body) or not all(map(str.isdecimal, numbers)):
         return head
     reading.say(
         "Every row has one cell more than the header and begins with a number of its own, as row names of R: the first "
