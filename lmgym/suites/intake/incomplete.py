@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from lmgym.suites.columns import metadata_heading
@@ -36,12 +37,16 @@ def settle_incomplete_rows(sheet: Headed, reading: Reading) -> None:
         if not is_long and not all(condition) and any(text):
             merged.append(row)
     sheet.body = rest
-    if merged and not _can_be_filled(rest, items, conditions):
+    keys = _filled_keys(rest, items, conditions)
+    if merged and (len(set(keys)) < len(keys) or not all(map(all, keys))):
         _refuse(merged, conditions, sheet, reading)
         merged = []
     if not merged and not remarks:
         return
-    answer = _ask(merged, remarks, reading)
+    sizes = Counter(key[: len(items)] for key in keys)
+    alone = {id(row) for row, key in zip(rest, keys, strict=True) if sizes[key[: len(items)]] == 1}
+    proposed = "out" if not merged or alone.intersection(map(id, merged)) else "fill"  # fillers are alone
+    answer = _ask(merged, remarks, proposed, reading)
     left_out = {id(row): row.line for row in [*remarks, *(merged if answer == "out" else ())]}
     if answer == "fill":
         _fill(rest, conditions)
@@ -78,8 +83,10 @@ def _is_remark(item: Sequence[str], condition: Sequence[str], text: Sequence[str
     return labels + n_texts == 1 and (labels == 1 or not is_long)
 
 
-def _can_be_filled(rows: Sequence[Row], items: Sequence[int], conditions: Sequence[int]) -> bool:
-    """Return whether each sentence has its own item and condition after empty cells are filled from above."""
+def _filled_keys(
+    rows: Sequence[Row], items: Sequence[int], conditions: Sequence[int]
+) -> list[tuple[str, ...]]:
+    """Return item and condition of each row after empty cells are filled from above."""
     keys: list[tuple[str, ...]] = []
     last = ("",) * (len(items) + len(conditions))
     for row in rows:
@@ -87,7 +94,7 @@ def _can_be_filled(rows: Sequence[Row], items: Sequence[int], conditions: Sequen
             cell or above for cell, above in zip(_cells(row, [*items, *conditions]), last, strict=True)
         )
         keys.append(last)
-    return all(map(all, keys)) and len(set(keys)) == len(keys)
+    return keys
 
 
 def _fill(rows: Sequence[Row], places: Sequence[int]) -> None:
@@ -106,18 +113,18 @@ def _refuse(rows: Sequence[Row], conditions: Sequence[int], sheet: Headed, readi
         reading.report.problem(at(row, place, sheet.names), "the condition is empty", hint)
 
 
-def _ask(merged: Sequence[Row], remarks: Sequence[Row], reading: Reading) -> str:
+def _ask(merged: Sequence[Row], remarks: Sequence[Row], proposed: str, reading: Reading) -> str:
     """Return "fill", "out" or, if the user has to answer first, ""."""
     rows = merged or remarks
     places = first_places("row", [row.line for row in rows])
     if merged:
         verb = "has" if len(merged) == 1 else "have"
-        message = f"{places} {verb} no condition, as merged cells leave them"
-        fill = "Fill in the condition above"
+        message = f"{places} {verb} no condition"
+        fill = "Merged cells: fill in the condition above"
         if remarks:
             fill += f", and leave out {first_places('row', [row.line for row in remarks])}, without text"
         answers = [("fill", fill), ("out", "Leave these rows out")]
-        hint = "Fill in the condition above, or leave the rows out."
+        hint = "Fill in the condition above, if cells are merged, or leave the rows out."
     else:
         shown = quoted(next(cell.strip() for cell in rows[0].cells if cell.strip())[:60])
         if len(rows) == 1:
@@ -127,5 +134,5 @@ def _ask(merged: Sequence[Row], remarks: Sequence[Row], reading: Reading) -> str
             message = f"{places} look like remarks, not sentences, such as {shown}"
             hint = "Leave them out, or give each an item, a condition and text."
         answers = [("out", "Leave out")]
-    choice = Choice("incomplete", f"{message[:1].upper()}{message[1:]}", answers, answers[0][0])
+    choice = Choice("incomplete", f"{message[:1].upper()}{message[1:]}", answers, proposed)
     return reading.choose(choice, "sheet", message, hint)

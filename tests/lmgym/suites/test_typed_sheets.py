@@ -231,7 +231,7 @@ def test_an_empty_sentence_under_a_known_condition_is_no_remark():
 def test_merged_cells_of_the_condition_are_asked_and_filled(text, remark):
     asked = read(text + remark)
     assert asked.asks == ("incomplete",)
-    assert asked.problems[0].message == "rows 3, 5 have no condition, as merged cells leave them"
+    assert asked.problems[0].message == "rows 3, 5 have no condition"
     assert asked.choices[0].proposed == "fill"
     document = read(text + remark, incomplete="fill").document
     assert [(s.item, s.condition, s.contents[1]) for s in document.sentences] == [
@@ -240,6 +240,13 @@ def test_merged_cells_of_the_condition_are_asked_and_filled(text, remark):
         (2, "a", "hoots"),
         (2, "b", "hoot"),
     ]
+
+
+def test_fillers_without_a_condition_are_asked_and_left_out_by_default():
+    asked = read(f"{TABLE}101,,The nurse,smiles\n102,,The cook,sings\n")
+    assert asked.asks == ("incomplete",)
+    assert asked.choices[0].proposed == "out"
+    assert texts(read(f"{TABLE}101,,The nurse,smiles\n", incomplete="out")) == texts(read(TABLE))
 
 
 def test_merged_cells_of_factors_are_filled():
@@ -290,6 +297,11 @@ def test_row_names_of_r_are_asked_about_and_no_region(separator):
 )
 def test_row_names_of_r_are_no_text_of_long_tables_and_pairs(table):
     assert texts(read(with_row_names(table))) == texts(read(table))
+
+
+def test_a_last_column_without_a_heading_beside_row_numbers_does_not_shift_the_headings():
+    asked = read("trial,item,condition,S\n1,1,a,The cat,sleeps\n2,1,b,The cat,sleep\n")
+    assert [column.header for column in asked.columns] == ["trial", "item", "condition", "S"]
 
 
 @pytest.mark.parametrize(
