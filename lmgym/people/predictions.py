@@ -8,7 +8,7 @@ a formula such as `(*;%good%) < (*;%bad%)` holds for people if they rate the goo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ class PeopleResult:
     """People on a suite, as `RunResult` for a model.
 
     Attributes:
-        items: item numbers, in the suite's order.
+        items: numbers of the items with observations, in the suite's order.
         n_participants: with observations of the suite; 0 for means over participants.
         predictions: outcomes by prediction, with Wilson's interval over items as for models; margins are in the unit of
             the measure.
@@ -84,12 +84,14 @@ class PeopleResult:
 def people_result(observations: Observations, document: SuiteDocument) -> PeopleResult:
     """Evaluate the suite's predictions on people's means, and average the measure by condition and region.
 
-    An item in which a region of the formula has no mean is not evaluable, which counts as a failure, as for models. A
-    prediction of which no item is evaluable has no outcomes: it is in `unevaluable`.
+    Items without any observation are left out. An item in which a region of the formula has no mean is not evaluable,
+    which counts as a failure, as for models. A prediction of which no item is evaluable has no outcomes: it is in
+    `unevaluable`.
 
     Raises:
         InvalidArgument: no observations, or of words as well as of regions or sentences.
     """
+    document = _observed(document, observations)
     means = region_means(observations, document)
     values = means.by_reference(means.cell_means())
     grid = Grid(list(means.items), values, {key: np.zeros(len(means.items), np.int64) for key in values})
@@ -113,6 +115,13 @@ def people_result(observations: Observations, document: SuiteDocument) -> People
         summary=summary,
         interval=interval,
     )
+
+
+def _observed(document: SuiteDocument, observations: Observations) -> SuiteDocument:
+    """Return the suite with the items that were observed; all of them if only means over items were."""
+    items = set(observations.item.tolist())
+    sentences = tuple(row for row in document.sentences if row.item in items)
+    return replace(document, sentences=sentences) if sentences else document
 
 
 def people_summary(observations: Observations, document: SuiteDocument) -> Summary:

@@ -39,6 +39,15 @@ def test_an_item_without_a_value_in_a_region_is_not_evaluable_and_does_not_pass(
     assert outcome.outcomes[1] == NOT_EVALUABLE
 
 
+def test_items_that_nobody_saw_are_not_counted():
+    rows = [(p, 2, c, 3, 0, 300 + 30 * c + p) for p in (0, 1) for c in (0, 1)]
+    result = people_result(observations(rows), suite(3))
+    outcome = result.predictions[0]
+    assert (outcome.n, outcome.passed, outcome.not_evaluable) == (1, 1, 0)
+    assert result.items == (2,)
+    assert result.summary == people_summary(observations(rows), suite(3))
+
+
 def test_the_time_of_a_region_is_the_sum_of_its_words_of_participants_who_have_all():
     document = suite(1)  # region 4 has the words 4 and 5
     rows = [(0, 1, 0, 4, 4, 200), (0, 1, 0, 4, 5, 250), (1, 1, 0, 4, 4, 900)]
