@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from lmgym.charts.figure import Figure
 from lmgym.comparison import COMPARED, compared_rows
 from lmgym.errors import InvalidArgument
+from lmgym.files.bounded import Limits
 from lmgym.frames import frame
 from lmgym.models.engine import ScoringPolicy
 from lmgym.runs import tables
@@ -401,7 +402,7 @@ def _stored(run: Run) -> dict[str, Any]:
 
 
 def _run_of(stored: dict[str, Any]) -> Run:
-    suite = read_json(stored["suite"].encode())
+    suite = read_json(stored["suite"].encode(), Limits())
     positions = {(row.item, row.condition): place for place, row in enumerate(suite.sentences)}
     sentences = [
         SentenceResult(**row | {"position": positions[row["item"], row["condition"]]})

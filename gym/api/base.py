@@ -111,15 +111,14 @@ class Filters(DjangoFilterBackend):
                     for message in messages
                 )
             )
-        unknown = [
-            (name, value)
-            for name, filter_ in filterset.filters.items()
-            if isinstance(filter_, NameFilter)
-            and (value := filterset.form.cleaned_data[name])
-            and not filter_.is_known(value, request.user)
-        ]
+        unknown, hints = [], {}
+        for name, filter_ in filterset.filters.items():
+            value = filterset.form.cleaned_data[name]
+            if isinstance(filter_, NameFilter) and value and not filter_.is_known(value, request.user):
+                unknown.append((name, value))
+                hints[name] = renamed(filter_.visible(request.user), value)
         if unknown:
-            raise not_there(unknown)
+            raise not_there(unknown, hints)
         return filterset.qs
 
 

@@ -9,7 +9,7 @@ Views let the exceptions of services propagate. Each app registers its own excep
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -94,12 +94,14 @@ def _summary(field_errors: Sequence[FieldError]) -> str:
     return f"This request has {len(field_errors)} errors." if field_errors else "This request is not valid."
 
 
-def not_there(missing: Iterable[tuple[str, str]]) -> ApiProblem:
-    """Return a 404 for names in the query that do not exist or are hidden. `missing`: pairs of parameter and name."""
+def not_there(missing: Iterable[tuple[str, str]], hints: Mapping[str, str] | None = None) -> ApiProblem:
+    """Return a 404 for names in the query that do not exist or are hidden. `missing`: pairs of parameter and name;
+    `hints`: by parameter."""
     errors = [
         FieldError(
             f"?{parameter}",
             f"There is no {parameter.replace('_', ' ')} “{name[:60]}”, or you may not see it.",
+            (hints or {}).get(parameter, ""),
         )
         for parameter, name in missing
     ]

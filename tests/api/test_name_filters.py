@@ -11,6 +11,7 @@ from gym.api.description import FILE
 from gym.api.filters import NameFilter
 from tests.api.test_long_filters import named_views
 from tests.api.worlds import make_world
+from tests.factories import make_suite
 from tests.once import once_a_module
 
 built, people, world = once_a_module(make_world)
@@ -71,3 +72,11 @@ def test_the_schema_has_the_404_of_these_lists_alone():
     paths = json.loads(FILE.read_text(encoding="utf-8"))["paths"]
     assert {"404" in paths[reverse(view)]["get"]["responses"] for view, _ in ALL} == {True}
     assert "404" not in paths[reverse("api-suites")]["get"]["responses"]
+
+
+def test_a_renamed_suite_is_named_in_the_hint(client, people):
+    suite = make_suite(people.alice, name="before")
+    suite.slug = "after"
+    suite.save()
+    [error] = client.get("/api/v1/runs/", {"suite": "before"}).json()["errors"]
+    assert error["hint"] == "It is now called “after”."

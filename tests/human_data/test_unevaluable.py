@@ -6,6 +6,7 @@ from dataclasses import replace
 from importlib import import_module
 
 from django.apps import apps
+from django.core.management import call_command
 from django.urls import reverse
 
 from gym.people.results import scored_people
@@ -88,3 +89,12 @@ def test_stored_results_of_former_versions_lose_their_rate_of_zero(data):
     data.refresh_from_db()
     assert {**data.result, "unevaluable": []} == {**new, "unevaluable": []}
     assert [row["name"] for row in data.result["unevaluable"]] == ["critical"]
+
+
+def test_stored_results_are_recomputed_with_their_exclusions_by_a_command(data):
+    now = data.result
+    data.result = {**now, "predictions": [], "n": 0}
+    data.save()
+    call_command("store_people")
+    data.refresh_from_db()
+    assert data.result == now

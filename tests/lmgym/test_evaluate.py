@@ -21,7 +21,7 @@ from lmgym.models.backends.uniform import UniformBackend
 from lmgym.models.engine import TokenScores
 from lmgym.models.given import open_model
 from lmgym.runs import tables
-from lmgym.suites.formats import read_suite, write_long_csv
+from lmgym.suites.formats import MAX_BYTES, read_suite, write_json, write_long_csv
 from lmgym.text.columns import columns
 from tests.lmgym.conftest import ROOT
 from tests.lmgym.models import tiny
@@ -314,6 +314,16 @@ def test_saved_results_are_loaded_as_they_were(
     again.save(tmp_path / "copy")
     for path in (tmp_path / "out").iterdir():
         assert (tmp_path / "copy" / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_a_saved_suite_is_read_back_even_if_its_json_is_too_large_to_upload(tmp_path: Path) -> None:
+    regions = "\t".join(["word"] * 40)
+    rows = [f"{item}\t{condition}\t{regions}" for item in range(1, 701) for condition in "ab"]
+    path = tmp_path / "large.tsv"
+    path.write_text("\n".join(["item\tcondition\t" + "\t".join(f"r{k}" for k in range(40)), *rows]))
+    result = lmgym.evaluate(path, Words())
+    assert len(write_json(result.runs[0].suite)) > MAX_BYTES
+    assert lmgym.Result.load(result.save(tmp_path / "out")) == result
 
 
 def test_a_result_without_runs_is_loaded_as_such(tmp_path: Path) -> None:

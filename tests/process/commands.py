@@ -16,6 +16,7 @@ def commands(folder: Path) -> list[tuple[str, ...]]:
         ("export_suite", "agreement", "--output", str(folder / "exported.json")),
         ("upload_results", results),
         ("store_scores",),
+        ("store_people",),
         ("evaluate", suite, "--model", "uniform", "--output", str(folder / "evaluated.txt")),
         ("trim_scores", "--keep", "0"),
         ("demo", "--no-runs"),

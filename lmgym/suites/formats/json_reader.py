@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import jsonschema
 
+from lmgym.files.bounded import Limits
 from lmgym.suites.formats.assemble import RawRegion, RawSentence, assemble, clean_name, region_names
 from lmgym.suites.formats.designs import check_meta
 from lmgym.suites.formats.documents import (
@@ -27,21 +29,26 @@ from lmgym.text import decode, listing
 from lmgym.text.json_text import json_path, load
 from lmgym.text.problems import FormatError, Report
 
+FROM_USERS = replace(LIMITS, bytes=MAX_BYTES)
+"""Limits on files from users."""
 _TOP = frozenset({"meta", "region_meta", "predictions", "items"})
 _ITEM = frozenset({"item_number", "conditions"})
 _CONDITION = frozenset({"condition_name", "regions"})
 _REGION = frozenset({"region_number", "content"})
 
 
-def read_json(data: bytes) -> SuiteDocument:
+def read_json(data: bytes, limits: Limits = FROM_USERS) -> SuiteDocument:
     """Read a suite from the bytes of a JSON file.
+
+    Args:
+        limits: `Limits()` for documents that lmgym itself stored.
 
     Raises:
         FormatError: lists every problem of the encoding, the JSON syntax, the structure (`suite.schema.json`) and the
             consistency of items. No other exception is raised, whatever the bytes.
     """
     report = Report()
-    root = load(decode(data, report, MAX_BYTES), report, LIMITS)
+    root = load(decode(data, report, limits.bytes or len(data)), report, limits)
     try:
         return _document(root, report)
     except FormatError as error:

@@ -27,34 +27,28 @@ def settle_incomplete_rows(sheet: Headed, reading: Reading) -> None:
     others = [k for k, role in enumerate(roles) if role not in ("item", "condition", DATA, SKIP)]
     used = {tuple(_cells(row, conditions)) for row in sheet.body if any(_cells(row, others))}
     used.discard(("",) * len(conditions))
-    remarks, merged, rest = [], [], []
+    remarks: list[Row] = []
+    rest: list[Row] = []
     for row in sheet.body:
         item, condition, text = (_cells(row, places) for places in (items, conditions, others))
-        if tuple(condition) not in used and _is_remark(item, condition, text, is_long=is_long):
-            remarks.append(row)
-            continue
-        rest.append(row)
-        if not is_long and not all(condition) and any(text):
-            merged.append(row)
+        is_remark = tuple(condition) not in used and _is_remark(item, condition, text, is_long=is_long)
+        (remarks if is_remark else rest).append(row)
     sheet.body = rest
-    keys = _filled_keys(rest, items, conditions)
-    if merged and (len(set(keys)) < len(keys) or not all(map(all, keys))):
+    merged = [] if is_long else _merged(rest, items, conditions, others)
+    if merged and reading.options.incomplete != "out" and not _can_be_filled(merged, rest, items, conditions):
         _refuse(merged, conditions, sheet, reading)
         merged = []
     if not merged and not remarks:
         return
-    sizes = Counter(key[: len(items)] for key in keys)
-    alone = {id(row) for row, key in zip(rest, keys, strict=True) if sizes[key[: len(items)]] == 1}
-    proposed = "out" if not merged or alone.intersection(map(id, merged)) else "fill"  # fillers are alone
-    answer = _ask(merged, remarks, proposed, reading)
-    left_out = {id(row): row.line for row in [*remarks, *(merged if answer == "out" else ())]}
-    if answer == "fill":
-        _fill(rest, conditions)
+    answer = _ask(merged, remarks, reading)
+    if answer == "fill" and merged:
+        _fill(merged, rest, conditions)
         columns = listing([column_letter(k) for k in conditions])
         lines = first_places("row", [row.line for row in merged])
         reading.say(
             f"Conditions (column {columns}) are filled with the one above, as in merged cells: {lines}."
         )
+    left_out = {id(row): row.line for row in [*remarks, *(merged if answer == "out" else ())]}
     sheet.body = [row for row in rest if id(row) not in left_out]
     if answer and left_out:
         reading.say(f"Not read: {first_places('row', sorted(left_out.values()))}.")
@@ -78,9 +72,45 @@ def _cells(row: Row, places: Sequence[int]) -> list[str]:
 
 
 def _is_remark(item: Sequence[str], condition: Sequence[str], text: Sequence[str], *, is_long: bool) -> bool:
-    """Return whether a row has nothing but a label in place of the item or condition, or a single cell of text."""
+    """Return whether a row has a label in place of the item or condition and no text, or a single cell of text. A row
+    with a numbered item and a condition is a sentence that lacks its text."""
     labels, n_texts = any(item) + any(condition), sum(map(bool, text))
+    if labels == 2:
+        return not n_texts and not any(cell[0].isdigit() for cell in item if cell)
     return labels + n_texts == 1 and (labels == 1 or not is_long)
+
+
+def _merged(
+    rows: Sequence[Row], items: Sequence[int], conditions: Sequence[int], others: Sequence[int]
+) -> list[Row]:
+    """Return the rows with text and without a condition. Leaves out those of fillers: no row of their item has a
+    condition, and with the one above each they would not be conditions of one item."""
+    keys = _filled_keys(rows, items, conditions)
+    n_of = Counter(keys)
+    by_item: dict[tuple[str, ...], list[tuple[Row, tuple[str, ...]]]] = {}
+    for row, key in zip(rows, keys, strict=True):
+        by_item.setdefault(key[: len(items)], []).append((row, key))
+    fillers = {
+        id(row)
+        for group in by_item.values()
+        if not any(all(_cells(row, conditions)) for row, _ in group)
+        and (len(group) == 1 or any(n_of[key] > 1 or not all(key) for _, key in group))
+        for row, _ in group
+    }
+    return [
+        row
+        for row in rows
+        if not all(_cells(row, conditions)) and any(_cells(row, others)) and id(row) not in fillers
+    ]
+
+
+def _can_be_filled(
+    merged: Sequence[Row], rows: Sequence[Row], items: Sequence[int], conditions: Sequence[int]
+) -> bool:
+    """Return whether these rows have an item and condition of their own after empty cells are filled from above."""
+    keys = _filled_keys(rows, items, conditions)
+    n_of, ids = Counter(keys), set(map(id, merged))
+    return all(n_of[key] == 1 and all(key) for row, key in zip(rows, keys, strict=True) if id(row) in ids)
 
 
 def _filled_keys(
@@ -97,12 +127,15 @@ def _filled_keys(
     return keys
 
 
-def _fill(rows: Sequence[Row], places: Sequence[int]) -> None:
+def _fill(merged: Sequence[Row], rows: Sequence[Row], places: Sequence[int]) -> None:
+    ids = set(map(id, merged))
     last = dict.fromkeys(places, "")
     for row in rows:
         row.cells += [""] * (max(places) + 1 - len(row.cells))
         for k in places:
-            row.cells[k] = last[k] = row.cells[k].strip() or last[k]
+            last[k] = row.cells[k].strip() or last[k]
+            if id(row) in ids:
+                row.cells[k] = last[k]
 
 
 def _refuse(rows: Sequence[Row], conditions: Sequence[int], sheet: Headed, reading: Reading) -> None:
@@ -113,8 +146,8 @@ def _refuse(rows: Sequence[Row], conditions: Sequence[int], sheet: Headed, readi
         reading.report.problem(at(row, place, sheet.names), "the condition is empty", hint)
 
 
-def _ask(merged: Sequence[Row], remarks: Sequence[Row], proposed: str, reading: Reading) -> str:
-    """Return "fill", "out" or, if the user has to answer first, ""."""
+def _ask(merged: Sequence[Row], remarks: Sequence[Row], reading: Reading) -> str:
+    """Return "fill", "out" or, if the user has to answer first, "". Remarks are left out by either answer."""
     rows = merged or remarks
     places = first_places("row", [row.line for row in rows])
     if merged:
@@ -134,5 +167,7 @@ def _ask(merged: Sequence[Row], remarks: Sequence[Row], proposed: str, reading: 
             message = f"{places} look like remarks, not sentences, such as {shown}"
             hint = "Leave them out, or give each an item, a condition and text."
         answers = [("out", "Leave out")]
-    choice = Choice("incomplete", f"{message[:1].upper()}{message[1:]}", answers, proposed)
+        if reading.options.incomplete == "fill":
+            return "fill"
+    choice = Choice("incomplete", f"{message[:1].upper()}{message[1:]}", answers, answers[0][0])
     return reading.choose(choice, "sheet", message, hint)

@@ -253,15 +253,15 @@ def _one_design(
 
 def _usual(names: Collection[dict[str, None]]) -> frozenset[str]:
     """Return the most frequent set of conditions, apart from those named like fillers; an empty set unless more than
-    half of the items have at least one of them."""
+    half of the items with a condition have at least one of them."""
+    named = [[name for name in conditions if name] for conditions in names]
     sets = Counter(
-        frozenset(name for name in conditions if not _FILLER.fullmatch(name)) for conditions in names
+        frozenset(name for name in conditions if not _FILLER.fullmatch(name)) for conditions in named
     )
     sets.pop(frozenset(), None)
     usual = max(sets, key=lambda names: (sets[names], len(names)), default=frozenset())
-    return (
-        usual if 2 * sum(bool(usual & set(conditions)) for conditions in names) > len(names) else frozenset()
-    )
+    n_usual = sum(bool(usual & set(conditions)) for conditions in named)
+    return usual if 2 * n_usual > sum(map(bool, named)) else frozenset()
 
 
 def _ranges(labels: Iterable[str]) -> str:

@@ -18,11 +18,12 @@ _MARK = re.compile(rf"[{BLANKS}]*[*?#✗⁇％%]{{1,3}}[{BLANKS}]*(?=[“\"'‘(
 """Marks of judgements before a sentence."""
 _MARKED = re.compile(
     r"(?<![\w*])(?P<sign>\*{1,2}|_{1,2})(?P<word>[^\s*_](?:[^*_]{0,58}[^\s*_])?)(?P=sign)(?![\w*])|"
-    r"\[(?![A-Z]{2,20}\])(?P<bracketed>[^\W\d_](?:[^\[\]]{0,58}[^\s\[\]])?)\]"
+    r"\[(?!(?:(?i:sic|mask|blank|gap|pause|laughs?)|[A-Z][A-Z0-9]*)\b)"
+    r"(?P<bracketed>[^\W\d_](?:[^\[\]]{0,58}[^\s\[\]])?)\]"
 )
-"""Words that signs enclose: *sleeps*, **sleeps**, _sleeps_, [sleeps]."""
-_STRAY = re.compile(r"(?<!\S)[*?]{1,3}(?=[“\"'‘(]?[^\W\d_])|(?<=[^\W\d_])\*(?!\w)")
-"""Marks directly before or after a word anywhere."""
+"""Words that signs enclose: *sleeps*, **sleeps**, _sleeps_, [sleeps]; not [sic], [MASK] and [NP the dog]."""
+_STRAY = re.compile(r"(?<!\S)[*?]{1,3}(?=[“\"'‘(]?[^\W\d_])")
+"""Marks of judgements before any word. After a word, stars are footnotes or part of a name."""
 _PLACEHOLDER = re.compile(
     r"\$\{?[A-Za-z_]{2,30}\}?|\[[A-Z]{2,20}\]|_{3,}|\{[A-Za-z_]{1,30}\}|"
     r"\([\w ]{1,30}(?:[|/][\w ]{1,30}){1,5}\)"
@@ -115,9 +116,12 @@ def _remove_marks(table: Table, places: Sequence[int], reading: Reading, *, may_
     answers = [("remove", "Remove them"), ("keep", "Keep them: they are part of the text")]
     if may_cut:
         answers.insert(0, ("cut", "Remove them, and make the marked words a region of their own"))
+    elif all(_has_only_brackets(row.cells[k], plain) for row, k, plain in marked):
+        answers.reverse()
     texts = count(len(marked), "text" if len(places) > 1 or table.is_long else "sentence")
     example = quoted(unguard(marked[0][0].cells[marked[0][1]])[:40])
-    choice = Choice("marks", f"Marks in {texts}, such as {example}", answers, answers[0][0])
+    label = f"Marks in {texts}, such as {example}, which is {quoted(marked[0][2][:40])} without them"
+    choice = Choice("marks", label, answers, answers[0][0])
     message = f"{texts} {'has' if len(marked) == 1 else 'have'} marks, such as {example}"
     hint = "Models would read marks of judgements or of words: remove or keep them"
     hint += ", or cut the sentences at the marked words." if may_cut else "."
@@ -142,10 +146,23 @@ def _marked_word(match: re.Match[str]) -> str:
     return match["word"] or match["bracketed"]
 
 
+def _has_only_brackets(text: str, plain: str) -> bool:
+    return _MARKED.sub(lambda match: match["bracketed"] or match[0], unguard(text)) == plain
+
+
 def _marks_words(row: Row, place: int) -> bool:
-    """Return whether exactly one word or phrase is marked, in text with blanks between words."""
+    """Return whether exactly one word or phrase is marked, in text with blanks between words, where `cut_text` can find
+    it: a phrase after a blank that occurs once."""
     text = unguard(row.cells[place])
-    return len(_MARKED.findall(text)) == 1 and not any(map(is_unspaced, text))
+    matches = list(_MARKED.finditer(text))
+    if len(matches) != 1 or any(map(is_unspaced, text)):
+        return False
+    phrase, before = _marked_word(matches[0]), text[: matches[0].start()]
+    if len(phrase.split()) == 1:
+        return True
+    return (not before or before[-1] in f'{BLANKS}“"(') and _without_marks(text, is_first=True).count(
+        phrase
+    ) == 1
 
 
 def _add_critical_words(table: Table, rows: Sequence[Row], place: int) -> None:

@@ -375,7 +375,11 @@ LAYOUT = Choice(
 
 def predictions(conditions: Sequence[str], good: str, reading: Reading) -> tuple[PredictionDoc, ...]:
     """Return the prediction that the good sentence has the lower total surprisal, if it is known or chosen."""
-    if reading.known is not None or reading.is_part or len(conditions) < 2:
+    if reading.known is not None or reading.is_part:
+        return ()
+    if len(conditions) < 2:
+        if reading.options.prediction not in ("", NO_PREDICTION):
+            reading.say("No prediction is made: the table has a single condition.")
         return ()
     choice = prediction_choice(conditions, good)
     if good and not reading.options.prediction:

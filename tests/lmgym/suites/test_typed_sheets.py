@@ -133,10 +133,38 @@ def test_marked_words_of_minimal_pairs_are_asked():
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "He don't [sic] go.",
+        "It is [MASK1].",
+        "[NP the dog] ran.",
+        "What the f***!",
+        "The A* search is good.*",
+    ],
+)
+def test_signs_that_mark_no_word_are_text(text):
+    assert read(f"good,bad\nThe cat sleeps.,{text}\nThe owl hoots.,The owl hoot.\n").asks == ()
+
+
+def test_words_in_brackets_are_kept_unless_every_sentence_has_them():
+    asked = read("good,bad\nHe [always] goes.,He [always] go.\nThe owl hoots.,The owl hoot.\n")
+    assert asked.asks == ("marks",)
+    assert asked.choices[-1].proposed == "keep"
+    assert "which is “He always goes.” without them" in asked.choices[-1].label
+
+
+def test_a_marked_phrase_that_occurs_twice_is_not_a_place_to_cut():
+    asked = read(
+        "good,bad\nThe big cat saw *the big cat*.,The big cat see *the big cat*.\n"
+        "The owl *hoots*.,The owl *hoot*.\n".replace("The big", "the big")
+    )
+    assert "cut" not in dict(asked.choices[-1].answers)
+
+
+@pytest.mark.parametrize(
     ("cell", "plain"),
     [
         ("*sleep", "sleep"),
-        ("sleep*", "sleep"),
         ("*sleep*", "sleep"),
         ("_sleep_", "sleep"),
         ("??sleep", "sleep"),
@@ -194,6 +222,16 @@ def test_a_remark_below_the_table_is_asked_and_left_out(table, remark):
     assert any(line.startswith("Not read: row ") for line in done.understood)
 
 
+def test_a_sum_below_the_table_is_a_remark():
+    asked = read(f"{TABLE}Total,2,,\n")
+    assert asked.asks == ("incomplete",)
+    assert texts(read(f"{TABLE}Total,2,,\n", incomplete="out")) == texts(read(TABLE))
+
+
+def test_remarks_are_left_out_too_where_merged_cells_are_filled():
+    assert texts(read(f"{TABLE}Source: Smith\n", incomplete="fill")) == texts(read(TABLE))
+
+
 def test_a_remark_in_a_column_of_text_is_asked():
     assert read(f"{TABLE},,Source: Smith 2010,\n").asks == ("incomplete",)
 
@@ -242,11 +280,17 @@ def test_merged_cells_of_the_condition_are_asked_and_filled(text, remark):
     ]
 
 
-def test_fillers_without_a_condition_are_asked_and_left_out_by_default():
-    asked = read(f"{TABLE}101,,The nurse,smiles\n102,,The cook,sings\n")
-    assert asked.asks == ("incomplete",)
+@pytest.mark.parametrize(
+    "fillers", ["101,,The nurse,smiles\n102,,The cook,sings\n", "F,,The nurse,smiles\nF,,The cook,sings\n"]
+)
+@pytest.mark.parametrize("comes_first", [True, False])
+def test_fillers_without_a_condition_are_left_to_the_question_about_fillers(fillers, comes_first):
+    header, rows = TABLE.split("\n", 1)
+    text = f"{header}\n{fillers}{rows}" if comes_first else TABLE + fillers
+    asked = read(text)
+    assert asked.asks == ("fillers",)
     assert asked.choices[0].proposed == "out"
-    assert texts(read(f"{TABLE}101,,The nurse,smiles\n", incomplete="out")) == texts(read(TABLE))
+    assert texts(read(text, fillers="out")) == texts(read(TABLE))
 
 
 def test_merged_cells_of_factors_are_filled():
@@ -393,3 +437,8 @@ def test_a_row_without_an_item_is_not_an_item_without_a_name():
     problems = [str(problem) for problem in read(text).problems]
     assert problems
     assert not any("tem  " in problem for problem in problems)
+
+
+def test_a_better_condition_of_a_single_one_is_said_to_have_no_effect():
+    text = "item,condition,sentence\n1,a,The cat sleeps.\n2,a,The owl hoots.\n"
+    assert "No prediction is made: the table has a single condition." in read(text, prediction="a").understood
