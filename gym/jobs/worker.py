@@ -319,8 +319,8 @@ def _is_work_left(queues: list[str], started: datetime) -> bool:
 
 
 class Watchdog:
-    """Watchdog that ends attempts whose handlers ignore cancellation or the time limit, and the worker if its process
-    is broken (a lost GPU) or a handler never stops. The main thread calls `check` about once a second.
+    """Watchdog that ends attempts whose handlers ignore cancellation, a lost lease or the time limit, and the worker if
+    its process is broken (a lost GPU) or a handler never stops. The main thread calls `check` about once a second.
 
     A handler that calls `context.check()` stops within a second. A handler stuck in a computation, a download
     or a kernel cannot be interrupted, because Python cannot interrupt a thread. Its attempt is ended anyway,
@@ -344,7 +344,7 @@ class Watchdog:
             return False
         now = monotonic()
         for context in running & (
-            _cancelled(running) | {attempt for attempt in running if attempt.is_out_of_time}
+            _cancelled_or_lost(running) | {attempt for attempt in running if attempt.is_out_of_time}
         ):
             self._should_stop.setdefault(context, now)
         react, deaf = conf.get("GYM_JOB_REACT_SECONDS"), conf.get("GYM_JOB_DEAF_SECONDS")
@@ -363,10 +363,18 @@ class Watchdog:
         state = states.end_attempt(live, str(OutOfTime(context.seconds)), permanent=True)
         context.lose()
         self._ended.add(context)
-        log.warning("job %s did not stop when asked; it is now %s", context.job_id, state)
+        log.warning(
+            "job %s did not stop when asked; it is now %s", context.job_id, state or "another attempt’s"
+        )
 
 
-def _cancelled(running: set[JobContext]) -> set[JobContext]:
-    cancelled = Job.objects.filter(pk__in=[context.job_id for context in running], cancel_requested=True)
-    attempts = set(cancelled.values_list("pk", "attempt"))
-    return {context for context in running if (context.job_id, context.attempt) in attempts}
+def _cancelled_or_lost(running: set[JobContext]) -> set[JobContext]:
+    live = Job.objects.filter(
+        pk__in=[context.job_id for context in running], state=State.RUNNING, cancel_requested=False
+    )
+    attempts = set(live.values_list("pk", "attempt"))
+    return {
+        context
+        for context in running
+        if not context.finished and (context.job_id, context.attempt) not in attempts
+    }

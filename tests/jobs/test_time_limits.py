@@ -89,6 +89,16 @@ def test_a_worker_ends_only_when_a_handler_still_holds_its_thread_long_after(dea
     assert not Watchdog().check()
 
 
+def test_a_worker_ends_if_an_attempt_that_lost_its_lease_never_returns(deaf, settings):
+    watchdog = Watchdog()
+    assert not watchdog.check()
+    Job.objects.filter(pk=deaf.job_id).update(attempt=deaf.attempt + 1)  # another worker has it
+    assert not watchdog.check()
+    settings.GYM_JOB_DEAF_SECONDS = 0
+    assert watchdog.check()
+    assert Job.objects.get(pk=deaf.job_id).state == "running"
+
+
 def test_a_handler_that_stops_in_time_is_left_alone(deaf, people, settings):
     settings.GYM_JOB_REACT_SECONDS = 1000
     request_cancel(Job.objects.get(pk=deaf.job_id), actor=people.alice)
