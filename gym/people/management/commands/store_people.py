@@ -13,7 +13,9 @@ from gym.site_command import SiteCommand
 
 
 class Command(SiteCommand):
-    help = "Recompute people's pass rates, intervals and means of every data set from its stored observations."
+    help = (
+        "Recompute people's pass rates, intervals and means of every data set from its stored observations."
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         n = 0
